@@ -1,0 +1,1 @@
+//! Nacos client SDK.

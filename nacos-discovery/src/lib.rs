@@ -1,0 +1,1 @@
+//! Service discovery on top of the client.

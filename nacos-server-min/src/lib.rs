@@ -1,0 +1,1 @@
+//! A compact Nacos-compatible registry server.
