@@ -1,0 +1,80 @@
+//! Why a call did not succeed, and what kind of reaction that asks for.
+
+use nacos_proto::code;
+
+use super::LinkError;
+
+/// The failure of one [`Call`](super::Call).
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum CallError {
+    /// The connection ended before the answer came: whether the server acted on the call is unknown.
+    #[error("the connection was lost")]
+    Link(#[source] LinkError),
+    /// The server answered and said no.
+    #[error("the server refused: {0}")]
+    Refused(Refusal),
+    /// The answer is no message of the protocol.
+    #[error("the answer cannot be read: {0}")]
+    Decode(String),
+    /// The server knows no such request.
+    #[error("the server is too old, {needs} or later is needed")]
+    Unsupported {
+        /// First server version that can do it.
+        needs: &'static str,
+    },
+}
+
+/// A negative answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("code {code}: {message}")]
+pub(crate) struct Refusal {
+    /// Code in the vocabulary of [`nacos_proto::code`].
+    pub(crate) code: i32,
+    /// The server's text, possibly empty. Never to be compared.
+    pub(crate) message: String,
+    /// How the refusal was expressed.
+    pub(crate) shape: RefusalShape,
+}
+
+/// How a server expressed a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum RefusalShape {
+    /// The answer type of the request, with a failure code in it.
+    Typed,
+    /// The protocol's general error answer.
+    General,
+    /// A status of the layer below (gRPC status, HTTP status).
+    Status,
+}
+
+/// What a caller does about a [`CallError`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallClass {
+    /// Nothing more on this connection; the next epoch tries again.
+    EpochOver,
+    /// This call alone is tried again after a back-off: 300, 500, 503, anything unknown.
+    Transient,
+    /// The server will not change its mind: 400, 404, 409 and other 4xx, 502, an unreadable answer.
+    Final,
+    /// A login may cure it: 403.
+    Unauthorized,
+    /// The server lacks the feature: 302.
+    Unsupported,
+}
+
+impl CallError {
+    /// The reaction this error asks for.
+    pub(crate) fn class(&self) -> CallClass {
+        match self {
+            Self::Link(_) => CallClass::EpochOver,
+            Self::Decode(_) => CallClass::Final,
+            Self::Unsupported { .. } => CallClass::Unsupported,
+            Self::Refused(refusal) => match refusal.code {
+                code::NO_RIGHT => CallClass::Unauthorized,
+                code::NO_HANDLER => CallClass::Unsupported,
+                code::BAD_GATEWAY | 400..=499 => CallClass::Final,
+                _ => CallClass::Transient,
+            },
+        }
+    }
+}

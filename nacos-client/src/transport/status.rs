@@ -1,0 +1,49 @@
+//! The state of a transport as others may watch it.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{Epoch, LinkError, SessionInfo};
+
+/// A snapshot of what a transport is doing.
+#[derive(Debug, Clone)]
+pub(crate) struct TransportStatus {
+    /// What it is doing.
+    pub(crate) phase: Phase,
+    /// Failed attempts since the last connection that held.
+    pub(crate) failures: u32,
+    /// Why the last connection or attempt ended.
+    pub(crate) last_error: Option<LinkError>,
+}
+
+/// What a transport is doing.
+#[derive(Debug, Clone)]
+pub(crate) enum Phase {
+    /// Not started.
+    Idle,
+    /// Dialing or setting up a connection to the named server entry.
+    Connecting {
+        /// The entry.
+        server: Arc<str>,
+    },
+    /// A connection serves.
+    Connected {
+        /// Its number.
+        epoch: Epoch,
+        /// Its other end.
+        info: Arc<SessionInfo>,
+    },
+    /// Waiting before the next attempt.
+    Waiting {
+        /// Length of this wait.
+        delay: Duration,
+    },
+    /// Closed or dropped, or its runtime is gone; final.
+    Closed,
+}
+
+impl TransportStatus {
+    /// The state before the start.
+    pub(crate) fn idle() -> Self {
+        Self { phase: Phase::Idle, failures: 0, last_error: None }
+    }
+}
