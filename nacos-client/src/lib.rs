@@ -1,1 +1,39 @@
-//! Nacos client SDK.
+//! Nacos client SDK: register services, discover others, be told of changes, pick one to call.
+//!
+//! # Layout
+//!
+//! ```text
+//!   application
+//!      │  NamingService, ServiceHandle, Registration, Subscription
+//!   naming/      what the process wants and what it knows; nothing of the wire
+//!      │  Call, Reply, Event
+//!   transport/   one connection after the other to one server after the other
+//!      │
+//!   servers/     which servers there are
+//! ```
+//!
+//! * [`ClientConfig`] is the one place of settings, `error` of failures, `model` of names, instances and lists.
+//! * `naming` keeps one cache entry per service (an immutable list that readers share), and the desired state of this
+//!   process, which it makes every new connection agree with.
+//! * `transport` hides the protocol behind one trait.
+
+// Public API.
+mod config;
+mod error;
+mod model;
+mod naming;
+
+// Needed by the implementation.
+mod servers;
+mod transport;
+
+pub use config::{ClientConfig, ClientConfigBuilder, EmptyPolicy, Timeouts, Validation};
+pub use error::{
+    ConfigError, ConfirmError, InvalidArgument, PickError, QueryError, RegisterError, ServerRefusal, StartError,
+};
+pub use model::{
+    AddressError, ChangeCause, DEFAULT_CLUSTER, DEFAULT_GROUP, GroupName, Held, Instance, InstanceAddr, InstanceKey,
+    IntoServiceKey, MAX_WEIGHT, Modified, Namespace, PUBLIC_NAMESPACE, Select, ServiceChange, ServiceKey,
+    ServiceSnapshot, SnapshotSource, Weight,
+};
+pub use naming::select::PickRng;

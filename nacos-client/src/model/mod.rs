@@ -1,0 +1,20 @@
+//! Domain types: what a service, an instance and a list of instances are, free of any protocol.
+
+mod address;
+mod change;
+mod instance;
+mod key;
+mod namespace;
+mod selector;
+mod snapshot;
+mod weight;
+
+pub use address::{AddressError, InstanceAddr};
+pub use change::{ChangeCause, Modified, ServiceChange};
+pub use instance::{DEFAULT_CLUSTER, Instance, InstanceKey};
+pub(crate) use key::KeyRef;
+pub use key::{DEFAULT_GROUP, GroupName, IntoServiceKey, ServiceKey};
+pub use namespace::{Namespace, PUBLIC_NAMESPACE};
+pub use selector::Select;
+pub use snapshot::{Held, ServiceSnapshot, SnapshotSource};
+pub use weight::{MAX_WEIGHT, Weight};
