@@ -1,0 +1,274 @@
+"""Installs the peers, starts them all at once, and prints a table of peer and scenario."""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import together
+from peers import HERE, PEERS, build_ours, our_binary
+from process import CommandError, Driver, Failure
+from scenarios import ALONE, Pair
+from servers import OurServer, RealServer
+
+OURS, NACOS25, NACOS204 = "ours", "ours-nacos25", "nacos-2.0.4"
+SERVERS = {
+    OURS: "this project's server",
+    NACOS25: "this project's server made as slow and odd as Nacos 2.5.1 (--behaviour nacos25)",
+    NACOS204: "a real Nacos 2.0.4 from its published artifacts",
+}
+DEFAULT = [f"{peer.name}@{OURS}" for peer in PEERS] + [f"nacos-client@{server}" for server in (NACOS25, NACOS204)]
+TOGETHER = ["cross", "restart", "kill -9", "exit"]
+SCENARIOS = [scenario.__name__ for scenario in ALONE] + TOGETHER
+SERVER_TOOLS = {OURS: ("cargo",), NACOS25: ("cargo",), NACOS204: ("java", "javac", "mvn")}
+
+
+class Table:
+    """What became of each peer × server × scenario."""
+
+    def __init__(self, unsupported):
+        self.unsupported = unsupported
+        self.cells = {}
+        self.notes = []
+        self.lock = threading.Lock()
+
+    def entry(self, peer, server, scenario):
+        for one in self.unsupported:
+            if one["scenario"] == scenario and one["server"] in ("*", server) and one["peer"] in ("*", peer):
+                return one
+        return None
+
+    def put(self, peer, server, scenario, outcome):
+        """outcome: a text (passed) or the exception that ended the scenario."""
+        entry = self.entry(peer, server, scenario)
+        if not isinstance(outcome, Exception):
+            if entry:
+                cell = ("FAIL", f"passed, though unsupported.json expects the error {entry['error']!r}: the entry is no longer needed")
+            else:
+                cell = ("pass", outcome or "")
+        elif entry and isinstance(outcome, CommandError) and re.search(entry["error"], str(outcome)):
+            cell = ("unsupported", f"{outcome}: {entry['reason']}")
+        else:
+            cell = ("FAIL", str(outcome) or repr(outcome))
+        with self.lock:
+            self.cells[peer, server, scenario] = cell
+            mark = "" if cell[0] == "pass" else f" {cell[0]}"
+            print(f"  {peer}@{server}: {scenario}{mark}: {cell[1]}", flush=True)
+
+    def failed(self):
+        return [key for key, cell in self.cells.items() if cell[0] == "FAIL"]
+
+    def show(self, columns):
+        width = max(len(scenario) for scenario in SCENARIOS) + 2
+        print("\n" + " " * width + "  ".join(f"{peer}@{server}" for peer, server in columns))
+        for scenario in SCENARIOS:
+            row = []
+            for peer, server in columns:
+                state, note = self.cells.get((peer, server, scenario), ("-", ""))
+                shown = f"pass {note}" if state == "pass" and len(note) <= 8 and note else state
+                row.append(shown.ljust(len(f"{peer}@{server}")))
+            print(scenario.ljust(width) + "  ".join(row))
+
+
+def main():
+    options = arguments()
+    if options.list:
+        show_list()
+        return 0
+    cache = Path(os.environ.get("NACOS_INTEROP_CACHE") or HERE / ".cache").resolve()
+    cache.mkdir(parents=True, exist_ok=True)
+    pairs, skipped = choose(options.only)
+    for peer, why in skipped:
+        print(f"skipped: {peer}, for lack of {why}")
+    began = time.monotonic()
+    table = Table(json.loads((HERE / "unsupported.json").read_text()))
+    broken = install(pairs, cache)
+    for (peer, server), problem in broken.items():
+        table.put(peer, server, "start", problem)
+    print(f"installed in {time.monotonic() - began:.0f} s", flush=True)
+
+    work = Path(tempfile.mkdtemp(prefix="nacos-interop-"))
+    runs = {}
+    for peer, server in pairs:
+        if (peer.name, server) not in broken:
+            runs.setdefault(server, []).append(peer)
+    threads = [threading.Thread(target=run_server, args=(name, peers, cache, work / name, table)) for name, peers in runs.items()]
+    tested = time.monotonic()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    columns = [(peer.name, server) for peer, server in pairs]
+    table.show(columns)
+    return verdict(table, skipped, options, work, time.monotonic() - tested)
+
+
+def verdict(table, skipped, options, work, seconds):
+    failed = table.failed()
+    print()
+    for peer, server, scenario in failed:
+        print(f"FAIL {peer}@{server} {scenario}\n  {table.cells[peer, server, scenario][1]}\n")
+    for peer, why in skipped:
+        print(f"skipped: {peer}, for lack of {why}" + (" (a failure, since all are required)" if options.require_all else ""))
+    if failed or options.keep_logs:
+        print(f"logs: {work}")
+    else:
+        shutil.rmtree(work, ignore_errors=True)
+    states = [cell[0] for cell in table.cells.values()]
+    print(f"tested in {seconds:.0f} s; {states.count('unsupported')} unsupported as expected")
+    bad = len(failed) + (len(skipped) if options.require_all else 0)
+    print(f"interop: {len(states) - len(failed)} passed, {bad} failed, {len(skipped)} skipped")
+    return 1 if bad or not states else 0
+
+
+def arguments():
+    parser = argparse.ArgumentParser(
+        prog="tests/interop/run", description="Real Nacos SDKs against this project's server, and this project's client against a real Nacos server.",
+        epilog="NACOS_INTEROP_CACHE is the folder for what is installed (default tests/interop/.cache); NACOS_INTEROP_REQUIRE_ALL=1 is --require-all.",
+    )
+    parser.add_argument("--only", action="append", metavar="PEER[@SERVER]", help="only these (repeat it, or separate by commas); any pair may be asked for, --list names them")
+    parser.add_argument("--list", action="store_true", help="list peers, servers and scenarios, and end")
+    parser.add_argument("--require-all", action="store_true", default=os.environ.get("NACOS_INTEROP_REQUIRE_ALL") == "1", help="a peer that must be skipped for lack of a toolchain is a failure")
+    parser.add_argument("--keep-logs", action="store_true", help="keep the logs of a successful run, too")
+    return parser.parse_args()
+
+
+def show_list():
+    print("peers:     " + ", ".join(peer.name for peer in PEERS))
+    print("servers:   " + ", ".join(f"{name} ({text})" for name, text in SERVERS.items()))
+    print("scenarios: " + ", ".join(SCENARIOS))
+    print("runs by default: " + ", ".join(DEFAULT))
+
+
+def choose(only):
+    """The (peer, server) pairs to run, and those skipped with the tools they lack."""
+    by_name = {peer.name: peer for peer in PEERS}
+    wanted = DEFAULT
+    if only:
+        wanted = []
+        for one in ",".join(only).split(","):
+            peer, _, server = one.partition("@")
+            if peer not in by_name or server not in ("", *SERVERS):
+                sys.exit(f"unknown: {one}; see --list")
+            wanted += [f"{peer}@{server}"] if server else [pair for pair in DEFAULT if pair.startswith(f"{peer}@")]
+    pairs, skipped = [], []
+    for one in wanted:
+        name, _, server = one.partition("@")
+        tools = [*by_name[name].tools, *SERVER_TOOLS[server]]
+        missing = sorted({tool for tool in tools if shutil.which(tool) is None})
+        if missing:
+            skipped.append((one, ", ".join(missing)))
+        else:
+            pairs.append((by_name[name], server))
+    return pairs, skipped
+
+
+def install(pairs, cache):
+    """Installs what the pairs need, package clients side by side; returns the pairs that cannot run and why."""
+    peers = {peer.name: peer for peer, _ in pairs}
+    steps = {name: peer.install for name, peer in peers.items()}
+    servers = {server for _, server in pairs}
+    if servers & {OURS, NACOS25}:
+        steps["server"] = build_ours
+    if NACOS204 in servers:
+        from peers import run
+        steps[NACOS204] = lambda cache: run(NACOS204, cache, [HERE / "nacos-server/build", "2.0.4.RELEASE"], {"NACOS_INTEROP_CACHE": str(cache)})
+    # One package client works on one thing at a time, different ones side by side.
+    queues = {"maven": [], "go": [], "cargo": []}
+    for name in steps:
+        tool = "maven" if name.startswith("java") or name == NACOS204 else "go" if name.startswith("go") else "cargo"
+        queues[tool].append(name)
+    problems = {}
+
+    def work(names):
+        for name in names:
+            began = time.monotonic()
+            try:
+                steps[name](cache)
+                print(f"  installed {name} in {time.monotonic() - began:.1f} s", flush=True)
+            except (Failure, OSError) as problem:
+                problems[name] = problem
+
+    threads = [threading.Thread(target=work, args=(names,)) for names in queues.values()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    broken = {}
+    for peer, server in pairs:
+        for part in (peer.name, server, "server" if server != NACOS204 else ""):
+            if part in problems:
+                broken[peer.name, server] = problems[part]
+    return broken
+
+
+def make_server(name, directory, cache):
+    if name == NACOS204:
+        return RealServer(name, directory, HERE / "nacos-server/run", "2.0.4.RELEASE", cache)
+    return OurServer(name, directory, our_binary("nacos-server-min"), ("--behaviour", "nacos25") if name == NACOS25 else ())
+
+
+def run_server(name, peers, cache, directory, table):
+    """One server and all its peers: first each peer alone (all at the same time), then together."""
+    server = make_server(name, directory, cache)
+    pairs = [Pair(peer, 10 + number, server) for number, peer in enumerate(peers)]
+    try:
+        began = time.monotonic()
+        server.start()
+        print(f"  {name} listens on {server.address} after {time.monotonic() - began:.1f} s", flush=True)
+        for pair in pairs:
+            for role in ("provider", "consumer"):
+                place = directory / f"{pair.name}-{role}"
+                place.mkdir(parents=True)
+                setattr(pair, role, Driver(f"{pair.name}-{role}", pair.peer.command(cache, server.address, place), place))
+        started = together.for_each(pairs, ALONE[0])
+        for pair in pairs:
+            table.put(pair.name, name, "start", started[pair.name])
+        live = [pair for pair in pairs if not isinstance(started[pair.name], Exception)]
+        together.for_each(live, lambda pair: alone(pair, table))
+        if live:
+            all_together(server, live, table)
+    except (Failure, OSError) as problem:
+        for pair in pairs:
+            if (pair.name, name, "exit") not in table.cells:
+                table.put(pair.name, name, "exit", Failure(f"the run against {name} ended early: {problem}"))
+    finally:
+        for pair in pairs:
+            for driver in pair.drivers():
+                driver.stop()
+        server.stop()
+
+
+def alone(pair, table):
+    pair.batched = False
+    for scenario in ALONE[1:]:
+        try:
+            outcome = scenario(pair)
+            pair.batched |= scenario.__name__ == "batch"
+        except (Failure, CommandError) as problem:
+            outcome = problem
+        table.put(pair.name, pair.server.name, scenario.__name__, outcome)
+
+
+def all_together(server, live, table):
+    phases = [
+        ("cross", lambda: together.cross(live, live)),
+        ("restart", lambda: together.restart(server, live)),
+        ("kill -9", lambda: together.kill_providers(live)),
+        ("exit", lambda: together.leave(server, live)),
+    ]
+    for scenario, phase in phases:
+        for peer, outcome in phase().items():
+            table.put(peer, server.name, scenario, outcome)
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    sys.exit(main())

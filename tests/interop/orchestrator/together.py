@@ -1,0 +1,169 @@
+"""The scenarios of all peers of one server together: everyone sees everyone, the server dies and comes back empty, providers die, all leave."""
+
+import threading
+import time
+
+from process import CommandError, Failure, wait_until
+from scenarios import GROUP, SEEN_S, equal, expect_driver_list, expect_server_list
+
+CROSS_GROUP = "DEFAULT_GROUP"
+CROSS = "cross"
+RESTART_S = 60
+
+
+def for_each(pairs, work):
+    """Calls work(pair) for all pairs at once and returns name → text or exception."""
+    results = {}
+
+    def one(pair):
+        try:
+            results[pair.name] = work(pair)
+        except (Failure, CommandError) as problem:
+            results[pair.name] = problem
+
+    threads = [threading.Thread(target=one, args=(pair,)) for pair in pairs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def offered(pair):
+    """What this peer's provider has in the common service."""
+    fields = {"peer": pair.name, "change": str(pair.cross_changes)}
+    return pair.instance(60, cluster=f"cluster-{pair.number}", weight=pair.number + 0.25, metadata=fields)
+
+
+def kept(pair):
+    """What this peer's consumer has in the common service, so that it is never empty."""
+    return pair.instance(61, cluster="keepers", metadata={"peer": pair.name})
+
+
+def offer(pair):
+    pair.provider.call("register", service=CROSS, group=CROSS_GROUP, instance=offered(pair))
+
+
+def subscribe_all(pairs):
+    def work(pair):
+        pair.consumer.call("subscribe", service=CROSS, group=CROSS_GROUP)
+        pair.consumer.call("register", service=CROSS, group=CROSS_GROUP, instance=kept(pair))
+        offer(pair)
+
+    return for_each(pairs, work)
+
+
+def expect_latest(pair, expected, deadline_s):
+    """The newest event of the common service (not just any) has exactly these."""
+    def probe():
+        seen = pair.consumer.latest(CROSS)
+        return seen is not None and equal(expected)(seen), seen
+
+    wait_until(f"{pair.consumer.name} was told that {CROSS} is {expected}", deadline_s, probe, pair.consumer.tail)
+
+
+def cross(pairs, live):
+    """Every consumer is told of, and lists, the instances of all peers."""
+    started = subscribe_all(live)
+    expected = [made for pair in live for made in (offered(pair), kept(pair))]
+
+    def work(pair):
+        problem = started[pair.name]
+        if isinstance(problem, Exception):
+            raise problem
+        expect_latest(pair, expected, SEEN_S)
+        expect_driver_list(pair.consumer, CROSS, expected, group=CROSS_GROUP)
+        expect_driver_list(pair.consumer, CROSS, [offered(pairs[0])], group=CROSS_GROUP, clusters=[offered(pairs[0])["cluster"]])
+        return f"sees {len(expected)} of {len(live)} peers"
+
+    return for_each(live, work)
+
+
+def restart(server, live):
+    """kill -9 of the server; it comes back empty on the same ports, and every SDK must restore what it had."""
+    forgotten = live[0].instance(70)
+    server.http_register(GROUP, "by-http", forgotten)
+    server.kill()
+    began = time.monotonic()
+    server.start()
+    again = time.monotonic()
+    if server.http_list(GROUP, "by-http"):
+        raise Failure(f"{server.name} still has an instance of before its restart: it did not start empty")
+
+    def back(pair):
+        expect_server_list(pair, "register", [pair.instance(1, weight=2.5)], RESTART_S)
+        if pair.batched:
+            expect_server_list(pair, "batch", [pair.instance(30, cluster="c1", weight=1.0), pair.instance(32, cluster="c1", metadata={"n": "3"})], RESTART_S)
+        return time.monotonic() - again
+
+    returned = for_each(live, back)
+
+    # Then a change of each provider: every subscription must work again, too.
+    for pair in live:
+        pair.cross_changes += 1
+    changed = for_each(live, change_after_restart)
+    expected = [made for pair in live for made in (offered(pair), kept(pair))]
+
+    def work(pair):
+        for earlier in (returned[pair.name], changed[pair.name]):
+            if isinstance(earlier, Exception):
+                raise earlier
+        expect_driver_list(pair.consumer, CROSS, expected, RESTART_S, group=CROSS_GROUP)
+        expect_latest(pair, expected, RESTART_S)
+        return f"{returned[pair.name]:.1f} s"
+
+    results = for_each(live, work)
+    print(f"  {server.name}: was down for {again - began:.1f} s", flush=True)
+    return results
+
+
+def change_after_restart(pair):
+    """A register while the SDK is still reconnecting may fail: tried until the deadline, as an application would."""
+    def probe():
+        try:
+            offer(pair)
+            return True, "registered"
+        except CommandError as error:
+            return False, f"error {error}"
+
+    wait_until(f"{pair.provider.name} registers again after the restart", RESTART_S, probe, pair.provider.tail)
+
+
+def kill_providers(live):
+    """kill -9 of one provider after the other; every consumer must be told that its instance is gone, and only that."""
+    results = {}
+    remaining = list(live)
+    for victim in live:
+        remaining.remove(victim)
+        expected = [offered(pair) for pair in remaining] + [kept(pair) for pair in live]
+        victim.provider.kill()
+        killed = time.monotonic()
+
+        def told(pair, expected=expected, killed=killed):
+            expect_latest(pair, expected, SEEN_S)
+            return time.monotonic() - killed
+
+        seen = for_each(live, told)
+        problems = [f"{name}: {problem}" for name, problem in seen.items() if isinstance(problem, Exception)]
+        try:
+            expect_server_list(victim, "register", [])
+        except Failure as failure:
+            problems.append(str(failure))
+        results[victim.name] = Failure("\n".join(problems)) if problems else f"{max(seen.values()) * 1000:.0f} ms"
+    return results
+
+
+def leave(server, live):
+    """Every consumer ends in its SDK's own way; nothing of it stays on the server."""
+    def work(pair):
+        pair.consumer.call("exit")
+        pair.consumer.process.wait(15)
+
+        def probe():
+            seen = [one for one in server.http_list(CROSS_GROUP, CROSS) if one["metadata"].get("peer") == pair.name]
+            return not seen, seen
+
+        wait_until(f"nothing of {pair.name} is left in {CROSS}", SEEN_S, probe, server.tail)
+        return "nothing left"
+
+    return for_each(live, work)
