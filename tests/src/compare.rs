@@ -16,7 +16,7 @@ pub enum Kind {
     Code,
     /// A key that the recorded message has is missing. Never acceptable.
     MissingKey,
-    /// A key that the recorded message lacks. Acceptable are only those of [`EXTRA_KEYS`].
+    /// A key that the recorded message lacks, and that is none of [`EXTRA_KEYS`].
     ExtraKey,
     /// A value of another JSON type; whole numbers and fractions are two types. Never acceptable.
     JsonType,
@@ -35,7 +35,7 @@ pub enum Kind {
 impl Kind {
     /// True where no reason whatever excuses the difference.
     pub fn is_never_acceptable(self) -> bool {
-        matches!(self, Self::MissingKey | Self::ExtraKey | Self::JsonType)
+        matches!(self, Self::MissingKey | Self::JsonType)
     }
 }
 
@@ -67,7 +67,7 @@ impl fmt::Display for Difference {
 pub const EXTRA_KEYS: [&str; 2] = ["allIPs", "allIps"];
 
 /// Every host of every recorded list has these keys, unless its registrant gave no `ip`.
-const HOST_KEYS: [&str; 12] = [
+const HOST_KEYS: [&str; 13] = [
     "instanceId",
     "ip",
     "port",
@@ -79,6 +79,7 @@ const HOST_KEYS: [&str; 12] = [
     "serviceName",
     "metadata",
     "instanceHeartBeatInterval",
+    "instanceHeartBeatTimeOut",
     "ipDeleteTimeout",
 ];
 
@@ -151,12 +152,13 @@ impl Walk<'_> {
         let key = path.rsplit('.').next().unwrap_or_default();
         match (recorded, ours) {
             (Value::Object(_), Value::Object(ours)) if key == "abilityTable" && self.options.any_abilities => {
-                if !ours.values().all(Value::is_boolean) {
-                    self.out.push(Difference::new(Kind::JsonType, format!("{path}: an ability that is no boolean")));
-                }
+                let odd = ours.iter().find(|(_, ability)| !ability.is_boolean());
+                self.out.extend(odd.map(|(name, _)| Difference::new(Kind::JsonType, format!("{path}.{name}"))));
             }
             (Value::Object(recorded), Value::Object(ours)) => self.object(path, recorded, ours),
-            (Value::Array(recorded), Value::Array(ours)) if key == "hosts" => self.hosts(path, recorded, ours),
+            (Value::Array(recorded), Value::Array(ours)) if ["hosts", "instances"].contains(&key) => {
+                self.hosts(path, recorded, ours)
+            }
             (Value::Array(recorded), Value::Array(ours)) => self.names(path, recorded, ours),
             (Value::String(recorded), _) if key == "message" && is_machine_text(recorded) => {}
             _ if masked(key, recorded) != masked(key, ours) => self.differ(Kind::Value, path, recorded, ours),
@@ -213,10 +215,9 @@ impl Walk<'_> {
                 self.out.push(Difference::new(Kind::MissingKey, format!("{path}[{at}].{key}")));
             }
             for key in HOST_KEYS {
-                if let (Some(recorded), Some(our)) = (like.and_then(|l| l.get(key)), host.get(key)) {
-                    if json_type(recorded) != json_type(our) {
-                        self.differ(Kind::JsonType, &format!("{path}[{at}].{key}"), recorded, our);
-                    }
+                let pair = like.and_then(|like| like.get(key)).zip(host.get(key));
+                if let Some((recorded, our)) = pair.filter(|(recorded, our)| json_type(recorded) != json_type(our)) {
+                    self.differ(Kind::JsonType, &format!("{path}[{at}].{key}"), recorded, our);
                 }
             }
         }
@@ -224,7 +225,10 @@ impl Walk<'_> {
 }
 
 fn host_order(host: &Value) -> String {
-    ["ip", "port", "clusterName", "weight", "metadata"].map(|key| host.get(key).map(Value::to_string)).map(Option::unwrap_or_default).join("|")
+    ["ip", "port", "clusterName", "weight", "metadata"]
+        .map(|key| host.get(key).map(Value::to_string))
+        .map(Option::unwrap_or_default)
+        .join("|")
 }
 
 /// The JSON type, with whole numbers and fractions told apart.
@@ -256,13 +260,18 @@ fn masked(key: &str, value: &Value) -> Value {
 fn is_connection_id(text: &str) -> bool {
     let digits = |part: Option<&str>| part.is_some_and(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
     let mut parts = text.split('_');
-    digits(parts.next()) && parts.next().is_some_and(|ip| !ip.is_empty()) && digits(parts.next()) && parts.next().is_none()
+    digits(parts.next())
+        && parts.next().is_some_and(|ip| !ip.is_empty())
+        && digits(parts.next())
+        && parts.next().is_none()
 }
 
 /// An id that starts with a long number got the number from the server.
 fn masked_number(id: &str) -> String {
     match id.split_once('#') {
-        Some((number, rest)) if number.len() > 9 && number.bytes().all(|b| b.is_ascii_digit()) => format!("<number>#{rest}"),
+        Some((number, rest)) if number.len() > 9 && number.bytes().all(|b| b.is_ascii_digit()) => {
+            format!("<number>#{rest}")
+        }
         _ => id.to_owned(),
     }
 }

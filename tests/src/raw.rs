@@ -175,7 +175,10 @@ impl Connection {
     /// # Cancel safety
     ///
     /// A cancelled dial leaves nothing behind.
-    pub async fn open(address: SocketAddr, answerer: Answerer) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+    pub async fn open(
+        address: SocketAddr,
+        answerer: Answerer,
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
         let tcp = TcpStream::connect(address).await?;
         tcp.set_nodelay(true)?;
         let (sender, connection) = http2::Builder::new(TokioExecutor::new()).handshake(TokioIo::new(tcp)).await?;
@@ -373,7 +376,8 @@ fn percent_decoded(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {
-        let code = after.get(..2).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u8::from_str_radix(d, 16).ok());
+        let code =
+            after.get(..2).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u8::from_str_radix(d, 16).ok());
         match (first, code) {
             (b'%', Some(byte)) => {
                 out.push(byte);
