@@ -1,0 +1,138 @@
+//! All settings of a client: one struct, validated once, when it is built.
+//!
+//! A value comes from the code that names it, else from the environment if [`ClientConfigBuilder::from_env`] was
+//! called, else it is the default. No file is read, and the environment is never changed.
+
+mod builder;
+mod environment;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use builder::ClientConfigBuilder;
+
+use crate::model::Namespace;
+use crate::servers::ServerList;
+
+/// Time limits of single steps. All must be above zero and at most an hour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Timeouts {
+    /// How long a call may wait for its result, waiting for a connection included; default 3 s.
+    pub request: Duration,
+    /// TCP connection and HTTP/2 handshake; default 1.5 s.
+    pub connect: Duration,
+    /// Answer to the first request on a connection; default 2 s.
+    pub server_check: Duration,
+    /// Acknowledgement of the connection's set-up; default 3 s.
+    pub setup: Duration,
+    /// Silence after which the connection's health is checked; default 5 s.
+    pub health_idle: Duration,
+    /// Answer to a health check; default 3 s.
+    pub health: Duration,
+}
+
+impl Timeouts {
+    /// The defaults.
+    pub const DEFAULT: Self = Self {
+        request: Duration::from_secs(3),
+        connect: Duration::from_millis(1500),
+        server_check: Duration::from_secs(2),
+        setup: Duration::from_secs(3),
+        health_idle: Duration::from_secs(5),
+        health: Duration::from_secs(3),
+    };
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+/// What to think of a list that lacks instances the last one had.
+///
+/// Additions and changes always apply at once. A removal that is *held* stays in the list, flagged in
+/// [`crate::ServiceSnapshot::held`] and pickable, until the hold ends: then the server is asked, and what it says is
+/// believed and announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum EmptyPolicy {
+    /// Removals are held in the first seconds of a connection (a server that has just started may not know everybody
+    /// yet), longer if more than half of the list would vanish. After that every list is believed. See
+    /// [`ClientConfigBuilder::hold_times`].
+    #[default]
+    Default,
+    /// Every list is believed at once, always.
+    Accept,
+    /// Like `Default`; besides, a list without any instance is held for `max` whenever it comes.
+    Hold {
+        /// How long an empty list is not believed.
+        max: Duration,
+    },
+    /// Like `Default`; besides, a list without any instance is never believed: the last instances stay until some
+    /// instance is listed again.
+    HoldForever,
+}
+
+/// How long removals are held at the beginning of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct HoldTimes {
+    /// Age of the connection up to which removals are held; they are decided at that age.
+    pub(crate) window: Duration,
+    /// Age at which they are decided if more than half of a list vanished.
+    pub(crate) majority: Duration,
+}
+
+/// Who checks names, addresses, weights and metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Validation {
+    /// The client, with the rules of the servers, before anything is recorded or sent.
+    #[default]
+    Client,
+    /// The server: the client refuses only what it cannot express.
+    Server,
+}
+
+/// The validated settings of a client.
+#[derive(Debug, Clone)]
+pub struct ClientConfig {
+    pub(crate) servers: ServerList,
+    pub(crate) namespace: Namespace,
+    pub(crate) app_name: String,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) reconcile_interval: Option<Duration>,
+    pub(crate) idle_time: Option<Duration>,
+    pub(crate) empty_policy: EmptyPolicy,
+    pub(crate) hold_times: HoldTimes,
+    pub(crate) validation: Validation,
+    pub(crate) max_metadata: usize,
+}
+
+impl ClientConfig {
+    /// A builder with every setting at its default and no server.
+    #[must_use]
+    pub fn builder() -> ClientConfigBuilder {
+        ClientConfigBuilder::default()
+    }
+
+    /// The namespace the client works in.
+    #[must_use]
+    pub const fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// The time limits.
+    #[must_use]
+    pub const fn timeouts(&self) -> &Timeouts {
+        &self.timeouts
+    }
+
+    /// The name of the application as servers see it.
+    #[must_use]
+    pub fn app_name(&self) -> &str {
+        &self.app_name
+    }
+}

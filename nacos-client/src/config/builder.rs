@@ -1,0 +1,268 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use nacos_proto::param;
+
+use super::{ClientConfig, EmptyPolicy, HoldTimes, Timeouts, Validation};
+use crate::error::{ConfigError, InvalidArgument};
+use crate::model::Namespace;
+use crate::servers::{AddressField, DEFAULT_GRPC_OFFSET, ServerList};
+
+const DEFAULT_APP_NAME: &str = "unknown";
+const DEFAULT_RECONCILE: Duration = Duration::from_secs(60);
+const DEFAULT_IDLE: Duration = Duration::from_secs(600);
+const DEFAULT_HOLD: HoldTimes = HoldTimes { window: Duration::from_secs(5), majority: Duration::from_secs(30) };
+/// Longer settings are taken for a slip of units.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
+const LONGEST_PERIOD: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// Collects settings; [`ClientConfigBuilder::build`] validates them. A setter that is called twice counts the last time.
+#[derive(Debug, Clone, Default)]
+pub struct ClientConfigBuilder {
+    pub(super) servers: Option<Vec<String>>,
+    pub(super) grpc_port_offset: Option<u16>,
+    pub(super) namespace: Option<String>,
+    pub(super) app_name: Option<String>,
+    pub(super) labels: Option<BTreeMap<String, String>>,
+    pub(super) timeouts: Option<Timeouts>,
+    pub(super) request_timeout: Option<Duration>,
+    pub(super) reconcile_interval: Option<Duration>,
+    pub(super) idle_time: Option<Duration>,
+    pub(super) empty_policy: Option<EmptyPolicy>,
+    pub(super) hold_times: Option<HoldTimes>,
+    pub(super) validation: Option<Validation>,
+    pub(super) max_metadata: Option<usize>,
+}
+
+impl ClientConfigBuilder {
+    /// The servers, each `host`, `host:port`, `[ipv6]:port`, with `http://` in front if you like; port 8848 unless
+    /// given. An entry may itself be a list split by `,` or `;`. The gRPC port is the port plus
+    /// [`ClientConfigBuilder::grpc_port_offset`], or what `?grpc_port=` behind the address says.
+    #[must_use]
+    pub fn servers<S: Into<String>>(mut self, servers: impl IntoIterator<Item = S>) -> Self {
+        self.servers = Some(servers.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Distance from a server's port to its gRPC port; default 1000.
+    #[must_use]
+    pub fn grpc_port_offset(mut self, offset: u16) -> Self {
+        self.grpc_port_offset = Some(offset);
+        self
+    }
+
+    /// The namespace *id*; unset, `""` and `"public"` are the same.
+    #[must_use]
+    pub fn namespace(mut self, id: impl Into<String>) -> Self {
+        self.namespace = Some(id.into());
+        self
+    }
+
+    /// The application's name as servers see it; default `unknown`.
+    #[must_use]
+    pub fn app_name(mut self, name: impl Into<String>) -> Self {
+        self.app_name = Some(name.into());
+        self
+    }
+
+    /// Adds a label of this client's connections.
+    #[must_use]
+    pub fn label(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
+        self.labels.get_or_insert_default().insert(key.into(), value.into());
+        self
+    }
+
+    /// All time limits; see [`Timeouts`].
+    #[must_use]
+    pub fn timeouts(mut self, timeouts: Timeouts) -> Self {
+        self.timeouts = Some(timeouts);
+        self
+    }
+
+    /// How long a call may take in total; default 3 s. Takes precedence over [`Timeouts::request`].
+    #[must_use]
+    pub fn deadline(mut self, request: Duration) -> Self {
+        self.request_timeout = Some(request);
+        self
+    }
+
+    /// How often each subscribed list is compared with the server's, ± 20 %; default 60 s, zero = never.
+    #[must_use]
+    pub fn reconcile_interval(mut self, interval: Duration) -> Self {
+        self.reconcile_interval = Some(interval);
+        self
+    }
+
+    /// How long a service that was only looked up stays subscribed after its last use; default 10 min, zero = for ever.
+    #[must_use]
+    pub fn idle_time(mut self, idle: Duration) -> Self {
+        self.idle_time = Some(idle);
+        self
+    }
+
+    /// What to think of lists that lack instances; see [`EmptyPolicy`].
+    #[must_use]
+    pub fn empty_policy(mut self, policy: EmptyPolicy) -> Self {
+        self.empty_policy = Some(policy);
+        self
+    }
+
+    /// Ages of a connection at which removals of its beginning are decided: `window`, default 5 s, and `majority` if
+    /// more than half of a list vanished, default 30 s. A zero `window` holds nothing.
+    #[must_use]
+    pub fn hold_times(mut self, window: Duration, majority: Duration) -> Self {
+        self.hold_times = Some(HoldTimes { window, majority });
+        self
+    }
+
+    /// Who checks arguments; see [`Validation`].
+    #[must_use]
+    pub fn validation(mut self, validation: Validation) -> Self {
+        self.validation = Some(validation);
+        self
+    }
+
+    /// Limit of the lengths of all metadata keys and values of an instance together, as set on the servers; default 1024.
+    #[must_use]
+    pub fn max_metadata(mut self, limit: usize) -> Self {
+        self.max_metadata = Some(limit);
+        self
+    }
+
+    /// Validates the settings. No I/O: no name is resolved, nothing is connected.
+    ///
+    /// # Errors
+    /// The first setting that is missing or invalid.
+    pub fn build(self) -> Result<ClientConfig, ConfigError> {
+        let servers = server_list(
+            self.servers.as_deref().unwrap_or_default(), self.grpc_port_offset.unwrap_or(DEFAULT_GRPC_OFFSET),
+        )?;
+        let namespace = Namespace::new(self.namespace.unwrap_or_default());
+        param::namespace(namespace.as_str()).map_err(|e| InvalidArgument::new("namespace", e.to_string()))?;
+        let mut timeouts = self.timeouts.unwrap_or_default();
+        if let Some(request) = self.request_timeout {
+            timeouts.request = request;
+        }
+        check_timeouts(&timeouts)?;
+        let empty_policy = self.empty_policy.unwrap_or_default();
+        if let EmptyPolicy::Hold { max } = empty_policy {
+            within("empty_policy", max, Duration::ZERO, LONGEST_PERIOD)?;
+        }
+        let hold_times = self.hold_times.unwrap_or(DEFAULT_HOLD);
+        within("hold_times", hold_times.window, Duration::ZERO, LONGEST_TIMEOUT)?;
+        within("hold_times", hold_times.majority, hold_times.window, LONGEST_TIMEOUT)?;
+        Ok(ClientConfig {
+            servers,
+            namespace,
+            app_name: header_text("app_name", self.app_name.unwrap_or_else(|| DEFAULT_APP_NAME.to_owned()))?,
+            labels: check_labels(self.labels.unwrap_or_default())?,
+            timeouts,
+            reconcile_interval: period("reconcile_interval", self.reconcile_interval.unwrap_or(DEFAULT_RECONCILE))?,
+            idle_time: period("idle_time", self.idle_time.unwrap_or(DEFAULT_IDLE))?,
+            empty_policy,
+            hold_times,
+            validation: self.validation.unwrap_or_default(),
+            max_metadata: self.max_metadata.unwrap_or(param::MAX_METADATA),
+        })
+    }
+}
+
+fn server_list(entries: &[String], offset: u16) -> Result<ServerList, ConfigError> {
+    ServerList::parse(entries, offset).map_err(|e| match e.field {
+        AddressField::List => ConfigError::NoServers,
+        _ => ConfigError::Server { reason: format!("{} {}", e.field, e.reason), entry: e.text },
+    })
+}
+
+fn check_timeouts(t: &Timeouts) -> Result<(), InvalidArgument> {
+    let all = [
+        ("timeouts.request", t.request),
+        ("timeouts.connect", t.connect),
+        ("timeouts.server_check", t.server_check),
+        ("timeouts.setup", t.setup),
+        ("timeouts.health_idle", t.health_idle),
+        ("timeouts.health", t.health),
+    ];
+    all.into_iter().try_for_each(|(field, value)| within(field, value, Duration::from_millis(1), LONGEST_TIMEOUT))
+}
+
+fn within(field: &'static str, value: Duration, least: Duration, most: Duration) -> Result<(), InvalidArgument> {
+    if value < least || value > most {
+        return Err(InvalidArgument::new(field, format!("{value:?} is not between {least:?} and {most:?}")));
+    }
+    Ok(())
+}
+
+/// A period of zero means never.
+fn period(field: &'static str, value: Duration) -> Result<Option<Duration>, InvalidArgument> {
+    if value.is_zero() {
+        return Ok(None);
+    }
+    within(field, value, Duration::from_millis(100), LONGEST_PERIOD)?;
+    Ok(Some(value))
+}
+
+fn header_text(field: &'static str, text: String) -> Result<String, InvalidArgument> {
+    if text.chars().any(char::is_control) {
+        return Err(InvalidArgument::new(field, "control characters are not allowed"));
+    }
+    Ok(text)
+}
+
+fn check_labels(labels: BTreeMap<String, String>) -> Result<BTreeMap<String, String>, InvalidArgument> {
+    for (key, value) in &labels {
+        if key.trim().is_empty() {
+            return Err(InvalidArgument::new("labels", "a key is blank"));
+        }
+        if key.chars().chain(value.chars()).any(char::is_control) {
+            return Err(InvalidArgument::new("labels", "control characters are not allowed"));
+        }
+    }
+    Ok(labels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn builder() -> ClientConfigBuilder {
+        ClientConfig::builder().servers(["127.0.0.1:8848"])
+    }
+
+    #[test]
+    fn f12_unset_empty_and_public_namespaces_are_one() {
+        let unset = builder().build().unwrap();
+        for id in ["", "public", " "] {
+            assert_eq!(builder().namespace(id).build().unwrap().namespace, unset.namespace, "{id:?}");
+        }
+    }
+
+    #[test]
+    fn every_setting_is_validated() {
+        let field = |builder: ClientConfigBuilder| match builder.build() {
+            Err(ConfigError::Setting(e)) => e.field,
+            other => panic!("{other:?}"),
+        };
+        let second = Duration::from_secs(1);
+        assert_eq!(field(builder().namespace("a b")), "namespace");
+        assert_eq!(field(builder().namespace("n".repeat(65))), "namespace");
+        assert_eq!(field(builder().deadline(Duration::ZERO)), "timeouts.request");
+        let slow = Timeouts { connect: Duration::from_secs(7200), ..Timeouts::DEFAULT };
+        assert_eq!(field(builder().timeouts(slow)), "timeouts.connect");
+        assert_eq!(field(builder().reconcile_interval(Duration::from_nanos(1))), "reconcile_interval");
+        assert_eq!(field(builder().hold_times(second * 2, second)), "hold_times");
+        assert_eq!(field(builder().app_name("a\nb")), "app_name");
+        assert_eq!(field(builder().label("", "b")), "labels");
+        assert_eq!(ClientConfig::builder().build().unwrap_err(), ConfigError::NoServers);
+        for bad in ["host:65536", "::1:8848:", "https://a", "a/b"] {
+            let error = ClientConfig::builder().servers([bad]).build().unwrap_err();
+            assert!(matches!(&error, ConfigError::Server { entry, .. } if entry == bad), "{bad}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn zero_switches_periods_off() {
+        let config = builder().reconcile_interval(Duration::ZERO).idle_time(Duration::ZERO).build().unwrap();
+        assert_eq!((config.reconcile_interval, config.idle_time), (None, None));
+    }
+}

@@ -1,0 +1,160 @@
+use std::collections::BTreeMap;
+use std::str::FromStr;
+use std::time::Duration;
+
+use super::{ClientConfigBuilder, EmptyPolicy, Validation};
+use crate::error::ConfigError;
+
+impl ClientConfigBuilder {
+    /// Takes from the environment what the code has not set so far; what the code sets, before or after, wins.
+    ///
+    /// | variable | setting |
+    /// |---|---|
+    /// | `NACOS_SERVER_ADDR` | servers, split by `,` or `;` |
+    /// | `NACOS_GRPC_PORT_OFFSET` | gRPC port offset |
+    /// | `NACOS_NAMESPACE` | namespace id |
+    /// | `NACOS_APP_NAME` | application name |
+    /// | `NACOS_LABELS` | labels, `key=value` split by `,` |
+    /// | `NACOS_REQUEST_TIMEOUT_MS` | deadline of a call |
+    /// | `NACOS_RECONCILE_INTERVAL_MS` | reconcile interval, 0 = never |
+    /// | `NACOS_IDLE_TIME_MS` | idle time, 0 = for ever |
+    /// | `NACOS_EMPTY_POLICY` | `default`, `accept`, `hold-forever`, or milliseconds to hold |
+    /// | `NACOS_VALIDATION` | `client` or `server` |
+    ///
+    /// An empty variable counts as unset.
+    ///
+    /// # Errors
+    /// [`ConfigError::Environment`] for a variable without a value of its kind.
+    pub fn from_env(self) -> Result<Self, ConfigError> {
+        self.fill(|name| match std::env::var(name) {
+            Ok(value) => Ok(Some(value)),
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            Err(std::env::VarError::NotUnicode(_)) => Err(invalid(name, "is not valid Unicode")),
+        })
+    }
+
+    fn fill(mut self, read: impl Fn(&'static str) -> Result<Option<String>, ConfigError>) -> Result<Self, ConfigError> {
+        let read = |name| read(name).map(|value| value.filter(|text| !text.trim().is_empty()));
+        let millis = |name| read(name)?.map(|text| number(name, &text).map(Duration::from_millis)).transpose();
+        let or = |set: Option<Duration>, name| if set.is_some() { Ok(set) } else { millis(name) };
+        if self.servers.is_none() {
+            self.servers = read("NACOS_SERVER_ADDR")?.map(|list| vec![list]);
+        }
+        if self.grpc_port_offset.is_none() {
+            let name = "NACOS_GRPC_PORT_OFFSET";
+            self.grpc_port_offset = read(name)?.map(|text| number(name, &text)).transpose()?;
+        }
+        if self.namespace.is_none() {
+            self.namespace = read("NACOS_NAMESPACE")?;
+        }
+        if self.app_name.is_none() {
+            self.app_name = read("NACOS_APP_NAME")?;
+        }
+        if self.labels.is_none() {
+            self.labels = read("NACOS_LABELS")?.map(|text| labels("NACOS_LABELS", &text)).transpose()?;
+        }
+        // Timeouts set by code include the deadline of a call.
+        if self.timeouts.is_none() {
+            self.request_timeout = or(self.request_timeout, "NACOS_REQUEST_TIMEOUT_MS")?;
+        }
+        self.reconcile_interval = or(self.reconcile_interval, "NACOS_RECONCILE_INTERVAL_MS")?;
+        self.idle_time = or(self.idle_time, "NACOS_IDLE_TIME_MS")?;
+        if self.empty_policy.is_none() {
+            self.empty_policy = read("NACOS_EMPTY_POLICY")?.map(|text| empty_policy(&text)).transpose()?;
+        }
+        if self.validation.is_none() {
+            self.validation = read("NACOS_VALIDATION")?.map(|text| validation(&text)).transpose()?;
+        }
+        Ok(self)
+    }
+}
+
+fn invalid(name: &'static str, reason: impl Into<String>) -> ConfigError {
+    ConfigError::Environment { name, reason: reason.into() }
+}
+
+fn number<T: FromStr>(name: &'static str, text: &str) -> Result<T, ConfigError> {
+    text.trim().parse().map_err(|_| invalid(name, format!("{text:?} is no number in range")))
+}
+
+fn labels(name: &'static str, text: &str) -> Result<BTreeMap<String, String>, ConfigError> {
+    let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    pairs
+        .map(|pair| match pair.split_once('=') {
+            Some((key, value)) => Ok((key.trim().to_owned(), value.trim().to_owned())),
+            None => Err(invalid(name, format!("{pair:?} is not key=value"))),
+        })
+        .collect()
+}
+
+fn empty_policy(text: &str) -> Result<EmptyPolicy, ConfigError> {
+    match text.trim() {
+        "default" => Ok(EmptyPolicy::Default),
+        "accept" => Ok(EmptyPolicy::Accept),
+        "hold-forever" => Ok(EmptyPolicy::HoldForever),
+        millis => number("NACOS_EMPTY_POLICY", millis).map(|ms| EmptyPolicy::Hold { max: Duration::from_millis(ms) }),
+    }
+}
+
+fn validation(text: &str) -> Result<Validation, ConfigError> {
+    match text.trim() {
+        "client" => Ok(Validation::Client),
+        "server" => Ok(Validation::Server),
+        other => Err(invalid("NACOS_VALIDATION", format!("{other:?} is neither client nor server"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ClientConfig;
+
+    fn env(pairs: &'static [(&str, &str)]) -> impl Fn(&'static str) -> Result<Option<String>, ConfigError> {
+        move |name| Ok(pairs.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    #[test]
+    fn cg54_code_wins_over_the_environment_in_either_order() {
+        let vars = &[("NACOS_NAMESPACE", "env"), ("NACOS_SERVER_ADDR", "env:1;env:2"), ("NACOS_APP_NAME", "shop")];
+        let before = ClientConfig::builder().namespace("code").fill(env(vars)).unwrap().build().unwrap();
+        assert_eq!(before.namespace.as_str(), "code");
+        assert_eq!((before.servers.len(), before.app_name()), (2, "shop"));
+        let after = ClientConfig::builder().fill(env(vars)).unwrap().namespace("code").build().unwrap();
+        assert_eq!(after.namespace.as_str(), "code");
+    }
+
+    #[test]
+    fn variables_are_read_by_kind() {
+        let vars = &[
+            ("NACOS_SERVER_ADDR", "[::1]:8848"),
+            ("NACOS_LABELS", "zone=a, tier = web"),
+            ("NACOS_REQUEST_TIMEOUT_MS", "500"),
+            ("NACOS_RECONCILE_INTERVAL_MS", "0"),
+            ("NACOS_EMPTY_POLICY", "2000"),
+            ("NACOS_VALIDATION", "server"),
+            ("NACOS_NAMESPACE", " "),
+        ];
+        let config = ClientConfig::builder().fill(env(vars)).unwrap().build().unwrap();
+        assert_eq!(config.labels.get("tier").map(String::as_str), Some("web"));
+        assert_eq!(config.timeouts.request, Duration::from_millis(500));
+        assert_eq!(config.reconcile_interval, None);
+        assert_eq!(config.empty_policy, EmptyPolicy::Hold { max: Duration::from_secs(2) });
+        assert_eq!(config.validation, Validation::Server);
+        assert_eq!(config.namespace.as_str(), "public");
+    }
+
+    #[test]
+    fn a_bad_variable_is_an_error_that_names_it() {
+        for (name, value) in [
+            ("NACOS_IDLE_TIME_MS", "10s"),
+            ("NACOS_LABELS", "zone"),
+            ("NACOS_EMPTY_POLICY", "never"),
+            ("NACOS_VALIDATION", "both"),
+            ("NACOS_GRPC_PORT_OFFSET", "70000"),
+        ] {
+            let read = |asked: &'static str| Ok((asked == name).then(|| value.to_owned()));
+            let error = ClientConfig::builder().servers(["a"]).fill(read).unwrap_err();
+            assert!(matches!(error, ConfigError::Environment { name: named, .. } if named == name), "{error:?}");
+        }
+    }
+}
