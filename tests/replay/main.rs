@@ -1,3 +1,53 @@
-//! The recorded conversation with Nacos 2.5.1, held again with our server.
+//! The recorded conversation with Nacos 2.5.1, held again with our server: as Nacos 2.5.1 behaves, and as ours does by default.
+//! What the default server says is compared with Nacos 3.0.3 too, where that one's codes are those of 2.5.1.
+//!
+//! ```text
+//!  vectors ──▶ script ──▶ director ──▶ what was seen ──▶ verdict ──▶ tally: equal / excepted / total
+//!  (steps)    (pace)     (one server     (per step)     (compare)     ▲
+//!                         a scenario)                                 └─ exceptions: the table
+//! ```
 
 mod comparer;
+mod director;
+mod exceptions;
+mod peer;
+mod script;
+mod tally;
+mod verdict;
+
+use std::sync::Arc;
+
+use exceptions::Against;
+use script::Mode;
+use tally::Tally;
+use tokio::task::JoinSet;
+use verdict::{Canon, Seen};
+
+/// Holds every scenario with a server of its own, all at once.
+async fn replay(mode: Mode) -> Vec<Seen> {
+    let mut running = JoinSet::new();
+    for scenario in script::scenarios().into_iter().map(Arc::new) {
+        running.spawn(async move { director::run(&scenario, mode).await });
+    }
+    let mut seen = Vec::new();
+    while let Some(scenario) = running.join_next().await {
+        seen.extend(scenario.expect("a scenario runs to its end"));
+    }
+    seen
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_nacos_2_5_1_behaves() {
+    let seen = replay(Mode::Nacos25).await;
+    Tally::of(Against::Nacos25, &Canon::nacos_2_5_1(), &seen).check();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn as_our_server_behaves_by_default() {
+    let seen = replay(Mode::Default).await;
+    let canon = Canon::nacos_2_5_1();
+    let older = Tally::of(Against::Default, &canon, &seen);
+    let newer = Tally::of(Against::Default303, &Canon::nacos_3_0_3_where_it_agrees_with(&canon), &seen);
+    older.check();
+    newer.check();
+}

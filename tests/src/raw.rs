@@ -204,16 +204,17 @@ impl Connection {
     /// # Cancel safety
     ///
     /// A cancelled call is reset; the server may have carried it out.
-    pub async fn call(&mut self, path: &str, message: &[u8], gzip: bool) -> Result<Bytes, Status> {
+    pub async fn call(&self, path: &str, message: &[u8], gzip: bool) -> Result<Bytes, Status> {
         let data = if gzip { frame(&gzip_stored(message), 1) } else { frame(message, 0) };
         let body = StreamBody::new(stream::iter([Ok(Frame::data(data))])).boxed_unsync();
         let mut request = request(path, body);
         if gzip {
             request.headers_mut().insert("grpc-encoding", http::HeaderValue::from_static("gzip"));
         }
+        let mut sender = self.sender.clone();
         let answer = async {
-            self.sender.ready().await.map_err(no_answer)?;
-            let response = self.sender.send_request(request).await.map_err(no_answer)?;
+            sender.ready().await.map_err(no_answer)?;
+            let response = sender.send_request(request).await.map_err(no_answer)?;
             collect(response).await
         };
         timeout(CALL_DEADLINE, answer).await.unwrap_or_else(|_| Err(Status::new("NO_ANSWER", "deadline")))

@@ -1,0 +1,403 @@
+//! Holds one scenario with a server of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nacos_proto::{Any, Metadata, Payload, REQUEST_PATH};
+use nacos_tests::compare::{self, Kind, Options};
+use nacos_tests::raw::{self, Answerer, Connection, Inbound};
+use nacos_tests::vectors::{self, Action, Step};
+use prost::Message as _;
+use serde_json::Value;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::exceptions;
+use crate::peer::Peer;
+use crate::script::{LOOKS_FOR_NOTHING, Mode, Scenario, is_filler};
+use crate::verdict::{Event, Seen};
+
+/// Waits for what must come are this much longer than in the recording.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// A message that by the table of exceptions does not come is waited for this long.
+const IMPATIENCE: Duration = Duration::from_secs(1);
+/// A stream that by the table does not end is watched for this long after the probe's 5 s.
+const WATCH: Duration = Duration::from_secs(6);
+/// How long the recorded server's view lags, and how long the end of a connection may take to show.
+const LAG: Duration = Duration::from_millis(1_500);
+
+/// Runs the scenario to its end and says what was seen.
+pub(crate) async fn run(scenario: &Scenario, mode: Mode) -> Vec<Seen> {
+    let peer = Peer::start(mode).await;
+    let mut director = Director {
+        scenario,
+        mode,
+        peer: &peer,
+        connections: HashMap::new(),
+        ids: HashMap::new(),
+        seen: Vec::new(),
+        a_connection_was_closed: false,
+        started: Instant::now(),
+    };
+    for (at, step) in scenario.steps.iter().enumerate() {
+        director.keep_pace(at, step).await;
+        director.act(at, step).await;
+    }
+    let open: Vec<String> = director.connections.keys().cloned().collect();
+    for conn in open {
+        director.close(&conn).await;
+    }
+    let seen = director.seen;
+    peer.stop().await;
+    seen
+}
+
+struct Director<'a> {
+    scenario: &'a Scenario,
+    mode: Mode,
+    peer: &'a Peer,
+    connections: HashMap<String, Connection>,
+    /// The server's ids of the connections, by label.
+    ids: HashMap<String, String>,
+    seen: Vec<Seen>,
+    a_connection_was_closed: bool,
+    started: Instant,
+}
+
+impl Director<'_> {
+    /// The recorded pace where time itself matters; else the pauses that the recorded server needed for its view, when ours
+    /// behaves like it, and none otherwise.
+    async fn keep_pace(&self, at: usize, step: &Step) {
+        if matches!(step.action, Action::Recv | Action::StreamEnded | Action::Open | Action::OpenStream) {
+            return;
+        }
+        if self.scenario.is_in_real_time() {
+            let first = self.scenario.steps.first().map_or(0, |first| first.t);
+            return sleep_until(self.started + Duration::from_millis(step.t.saturating_sub(first))).await;
+        }
+        let longest = match self.mode {
+            Mode::Nacos25 => Duration::from_secs(1),
+            Mode::Default if LOOKS_FOR_NOTHING.contains(&step.step.as_str()) => Duration::from_millis(200),
+            Mode::Default => Duration::ZERO,
+        };
+        sleep(self.scenario.gap(at).min(longest)).await;
+    }
+
+    async fn act(&mut self, at: usize, step: &Step) {
+        let conn = step.conn.as_deref().unwrap_or_default();
+        let stream = step.stream.as_deref().unwrap_or_default();
+        match step.action {
+            Action::Open => {
+                let opened = Connection::open(self.peer.address(), answerer(self.scenario, conn)).await;
+                self.connections.insert(conn.to_owned(), opened.expect("the server listens"));
+            }
+            Action::OpenStream => self.connection_mut(conn).open_stream(stream).await,
+            Action::CloseStream => self.connection(conn).close_stream(stream),
+            Action::CancelStream => self.connection_mut(conn).cancel_stream(stream),
+            // Answers to the server's messages went out when those came.
+            Action::Send if step.acks => {}
+            Action::Send => self.connection(conn).send(stream, &payload(step)),
+            Action::Close => self.close(conn).await,
+            // Whether something comes in the pause shows at the next step.
+            Action::Wait => {}
+            Action::Reset => {
+                let id = self.ids.get(conn).map_or("nope", String::as_str);
+                self.peer.reset(id, step.target.as_deref()).await;
+            }
+            Action::Call => self.call(step).await,
+            Action::Recv => self.receive(at, step).await,
+            Action::StreamEnded => self.await_end(at, step).await,
+        }
+    }
+
+    fn connection(&self, label: &str) -> &Connection {
+        self.connections.get(label).expect("the recording opens connections before it uses them")
+    }
+
+    fn connection_mut(&mut self, label: &str) -> &mut Connection {
+        self.connections.get_mut(label).expect("the recording opens connections before it uses them")
+    }
+
+    fn note(&mut self, step: &str, event: Event) {
+        self.seen.push(Seen { step: step.to_owned(), event });
+    }
+
+    async fn call(&mut self, step: &Step) {
+        let conn = step.conn.as_deref().unwrap_or_default();
+        let path = step.path.as_deref().unwrap_or(REQUEST_PATH);
+        let bytes = step.raw.as_deref().map_or_else(|| payload(step).encode_to_vec(), vectors::hex);
+        let deadline = Instant::now() + LAG;
+        let event = loop {
+            let event = match self.connection(conn).call(path, &bytes, step.gzip).await {
+                Err(status) => Event::Status(status.to_string()),
+                Ok(bytes) => message(&Payload::decode(bytes).expect("an answer is a payload"), None),
+            };
+            if !self.may_be_behind(step, &event) || Instant::now() > deadline {
+                break event;
+            }
+            sleep(Duration::from_millis(20)).await;
+        };
+        if is_filler(step) {
+            return;
+        }
+        if let (Some("ServerCheckRequest"), Event::Message { body, .. }) = (step.kind.as_deref(), &event) {
+            let id = serde_json::from_str::<Value>(body)
+                .ok()
+                .and_then(|b| Some(b.get("connectionId")?.as_str()?.to_owned()));
+            self.ids.extend(id.map(|id| (conn.to_owned(), id)));
+        }
+        self.note(&step.step, event);
+    }
+
+    /// True for a list that is not yet the recorded one where the server is allowed to lag: where it behaves like the recorded
+    /// one, and after the end of a connection, which a server learns when it learns it.
+    fn may_be_behind(&self, step: &Step, event: &Event) -> bool {
+        if step.kind.as_deref() != Some("ServiceQueryRequest") {
+            return false;
+        }
+        if self.mode == Mode::Default && !self.a_connection_was_closed {
+            return false;
+        }
+        let recorded = step.answer.as_deref().zip(step.answer_body.as_deref().map(|body| body.get()));
+        match (recorded, event) {
+            (Some(recorded), Event::Message { kind, body, .. }) => {
+                let differences = compare::messages(recorded, (kind, body), Options::default());
+                differences.iter().any(|d| d.kind == Kind::Value)
+            }
+            _ => false,
+        }
+    }
+
+    async fn receive(&mut self, at: usize, step: &Step) {
+        if self.scenario.is_about_timing() && step.kind.as_deref() == Some("NotifySubscriberRequest") {
+            return self.receive_some(at, step).await;
+        }
+        let inbox = Arc::clone(self.connection(step.conn.as_deref().unwrap_or_default()).inbox());
+        let within = if self.is_excepted(&step.step) { IMPATIENCE } else { self.scenario.gap(at) + PATIENCE };
+        let body = step.body_text();
+        let recorded = (step.kind.as_deref().unwrap_or_default(), body.as_str());
+        let equal = |payload: &Payload| same(recorded, payload);
+        let alike = |payload: &Payload| subject(recorded) == subject((payload.kind(), &text(payload)));
+        let mut found = inbox.wait(within, |items| take(items, equal)).await;
+        if found.is_none() {
+            found = inbox.look(|items| take(items, alike));
+        }
+        let event = found.map_or(Event::Nothing, |(payload, stream)| message(&payload, Some(stream)));
+        self.note(&step.step, event);
+    }
+
+    /// In a scenario about timing only two pushes of a list matter: the last one, and the first one that repeats its predecessor.
+    async fn receive_some(&mut self, at: usize, step: &Step) {
+        let inbox = Arc::clone(self.connection(step.conn.as_deref().unwrap_or_default()).inbox());
+        let place = place_among_pushes(self.scenario, at);
+        let wanted = if place.repeats { 2 } else { 1 };
+        let within = self.scenario.gap(at) + if place.matters() { PATIENCE } else { IMPATIENCE };
+        let body = step.body_text();
+        let recorded = (step.kind.as_deref().unwrap_or_default(), body.as_str());
+        let found = inbox.wait(within, |items| {
+            let equal: Vec<_> = messages(items).filter(|(payload, _)| same(recorded, payload)).collect();
+            equal.get(wanted - 1).cloned()
+        });
+        let event =
+            found.await.map_or_else(|| newest(&inbox, recorded), |(payload, stream)| message(&payload, Some(stream)));
+        if place.matters() {
+            self.note(&step.step, event);
+        }
+    }
+
+    async fn await_end(&mut self, at: usize, step: &Step) {
+        if step.status.as_deref().is_some_and(|status| status.starts_with("CANCELLED")) {
+            return;
+        }
+        let inbox = Arc::clone(self.connection(step.conn.as_deref().unwrap_or_default()).inbox());
+        let within = match (self.is_excepted(&step.step), self.scenario.name.as_str(), self.mode) {
+            (true, ..) => WATCH,
+            // It takes as many probes as the dice will have.
+            (false, "detection-alone", Mode::Nacos25) => Duration::from_secs(90),
+            _ => self.scenario.gap(at) + PATIENCE,
+        };
+        let ended = inbox.wait(within, |items| {
+            let on_stream = items.iter().filter(|item| Some(&item.stream) == step.stream.as_ref());
+            on_stream
+                .filter_map(
+                    |item| if let raw::Event::Ended(status) = &item.event { Some(status.clone()) } else { None },
+                )
+                .next()
+        });
+        let event = ended.await.map_or(Event::Nothing, |status| Event::Status(status.to_string()));
+        self.note(&step.step, event);
+    }
+
+    fn is_excepted(&self, step: &str) -> bool {
+        exceptions::apply(self.mode, step)
+    }
+
+    /// Waits until nothing more comes, notes what was not asked for, and closes the connection.
+    async fn close(&mut self, label: &str) {
+        let Some(connection) = self.connections.get(label) else { return };
+        let inbox = Arc::clone(connection.inbox());
+        let recorded: Vec<(&str, String)> = self.recorded_pushes(label);
+        if !recorded.is_empty() {
+            let quiet = if self.mode == Mode::Nacos25 { 750 } else { 150 };
+            inbox.settle(Duration::from_millis(quiet)).await;
+        }
+        let extra = inbox.look(|items| self.not_asked_for(items, &recorded));
+        if !extra.is_empty() {
+            self.note(&format!("{}/{label}-extra", self.scenario.name), Event::Extra(extra));
+        }
+        self.connections.remove(label);
+        self.a_connection_was_closed = true;
+    }
+
+    fn recorded_pushes(&self, label: &str) -> Vec<(&str, String)> {
+        let of_conn =
+            self.scenario.steps.iter().filter(|s| s.conn.as_deref() == Some(label) && s.action == Action::Recv);
+        of_conn
+            .filter_map(|s| Some((s.kind.as_deref()?, s.body_text())))
+            .filter(|(kind, _)| *kind != "SetupAckRequest")
+            .collect()
+    }
+
+    /// Messages beyond the recorded ones. A server may repeat itself, and in a scenario about timing it may also push more often;
+    /// but what was acknowledged in a way that counts is not pushed again.
+    fn not_asked_for(&self, items: &[Inbound], recorded: &[(&str, String)]) -> Vec<String> {
+        if self.scenario.is_about_timing() {
+            let pushes: Vec<_> =
+                messages(items).filter(|(payload, _)| payload.kind() == "NotifySubscriberRequest").collect();
+            let acknowledged = self.scenario.name == "ack-variants" && recorded.len() == 1;
+            let too_many = acknowledged && self.mode == Mode::Default && pushes.len() > 1;
+            return if too_many {
+                pushes.iter().skip(1).map(|(payload, _)| text(payload)).collect()
+            } else {
+                Vec::new()
+            };
+        }
+        let left = items.iter().filter(|item| !item.taken).filter_map(as_message);
+        left.filter(|payload| !recorded.iter().any(|(kind, body)| same((kind, body.as_str()), payload)))
+            .map(|payload| format!("{} {}", payload.kind(), text(payload)))
+            .collect()
+    }
+}
+
+/// Where a push stands among those of the same list on the same connection.
+struct Place {
+    last: bool,
+    /// It is the second one and says what the first one said.
+    repeats: bool,
+}
+
+impl Place {
+    fn matters(&self) -> bool {
+        self.last || self.repeats
+    }
+}
+
+fn place_among_pushes(scenario: &Scenario, at: usize) -> Place {
+    let key = |step: &Step| {
+        (step.action == Action::Recv)
+            .then(|| (step.conn.clone(), subject((step.kind.as_deref().unwrap_or_default(), &step.body_text()))))
+    };
+    let here = scenario.steps.get(at).and_then(key);
+    let same_list: Vec<(usize, &Step)> =
+        scenario.steps.iter().enumerate().filter(|(_, step)| key(step) == here).collect();
+    let nth = same_list.iter().position(|(index, _)| *index == at).unwrap_or_default();
+    let body = |nth: usize| same_list.get(nth).map(|(_, step)| step.body_text()).unwrap_or_default();
+    let kind = "NotifySubscriberRequest";
+    let repeats = nth == 1 && compare::messages((kind, &body(0)), (kind, &body(1)), Options::default()).is_empty();
+    Place { last: nth + 1 == same_list.len(), repeats }
+}
+
+/// The list that the newest push shows; the server's own time decides, as pushes may overtake each other.
+fn newest(inbox: &raw::Inbox, recorded: (&str, &str)) -> Event {
+    let time = |payload: &Payload| {
+        let body: Option<Value> = serde_json::from_slice(payload.json()).ok();
+        body.and_then(|body| body.get("serviceInfo")?.get("lastRefTime")?.as_u64())
+    };
+    inbox.look(|items| {
+        let alike =
+            messages(items).filter(|(payload, _)| subject(recorded) == subject((payload.kind(), &text(payload))));
+        alike
+            .max_by_key(|(payload, _)| time(payload))
+            .map_or(Event::Nothing, |(payload, stream)| message(&payload, Some(stream)))
+    })
+}
+
+fn as_message(item: &Inbound) -> Option<&Payload> {
+    if let raw::Event::Message(payload) = &item.event { Some(payload) } else { None }
+}
+
+fn messages(items: &[Inbound]) -> impl Iterator<Item = (Payload, String)> {
+    items.iter().filter_map(|item| Some((as_message(item)?.clone(), item.stream.clone())))
+}
+
+/// Takes the first message not yet taken that fits.
+fn take(items: &mut [Inbound], fits: impl Fn(&Payload) -> bool) -> Option<(Payload, String)> {
+    let item = items.iter_mut().find(|item| !item.taken && as_message(item).is_some_and(&fits))?;
+    item.taken = true;
+    as_message(item).cloned().zip(Some(item.stream.clone()))
+}
+
+fn same(recorded: (&str, &str), payload: &Payload) -> bool {
+    compare::messages(recorded, (payload.kind(), &text(payload)), Options::default()).is_empty()
+}
+
+/// What a message is about: its type, and the service a push is of.
+fn subject((kind, body): (&str, &str)) -> (String, Option<(String, String)>) {
+    let body: Option<Value> = serde_json::from_str(body).ok();
+    let service = body.as_ref().and_then(|body| body.get("serviceInfo"));
+    let field = |name: &str| service?.get(name)?.as_str().map(str::to_owned);
+    (kind.to_owned(), field("groupName").zip(field("name")))
+}
+
+fn text(payload: &Payload) -> String {
+    String::from_utf8_lossy(payload.json()).into_owned()
+}
+
+fn message(payload: &Payload, stream: Option<String>) -> Event {
+    Event::Message { kind: payload.kind().to_owned(), body: text(payload), stream }
+}
+
+/// The payload of a step, as its sender filled it.
+fn payload(step: &Step) -> Payload {
+    let no_body = step.body.is_none() && step.text.is_none() && step.pad_to.is_none();
+    let metadata = Metadata {
+        r#type: step.kind.clone().unwrap_or_default(),
+        headers: step.headers.clone().into_iter().collect(),
+        client_ip: step.client_ip.clone().unwrap_or_else(|| "127.0.0.1".to_owned()),
+    };
+    let body = Any { type_url: step.type_url.clone().unwrap_or_default(), value: step.body_text().into() };
+    Payload {
+        metadata: (step.kind.is_some() && step.metadata != Some(false)).then_some(metadata),
+        body: (!no_body).then_some(body),
+    }
+}
+
+/// Answers each message of the server the way the recorder answered the first one of its type on that connection, or not at all.
+fn answerer(scenario: &Scenario, conn: &str) -> Answerer {
+    let mut answers: HashMap<String, (String, String)> = HashMap::new();
+    let mut last: Option<(String, String)> = None;
+    for step in scenario.steps.iter().filter(|step| step.conn.as_deref() == Some(conn)) {
+        let body = step.body_text();
+        match step.action {
+            Action::Recv => last = step.kind.clone().zip(request_id(&body)),
+            Action::Send if step.acks => {
+                if let Some((asked, id)) = last.clone() {
+                    let form = body.replace(&format!("\"requestId\":\"{id}\""), "\"requestId\":\"@\"");
+                    let form = form.replace(&format!("\"requestId\":{id}"), "\"requestId\":@");
+                    answers.entry(asked).or_insert_with(|| (step.kind.clone().unwrap_or_default(), form));
+                }
+            }
+            _ => {}
+        }
+    }
+    Arc::new(move |asked: &Payload| {
+        let (kind, form) = answers.get(asked.kind())?;
+        let id = request_id(&text(asked))?;
+        let body = form.replace('@', &id);
+        Some(Payload::new(kind, body.into()).with_client_ip("127.0.0.1"))
+    })
+}
+
+fn request_id(body: &str) -> Option<String> {
+    serde_json::from_str::<Value>(body).ok()?.get("requestId")?.as_str().map(str::to_owned)
+}
