@@ -1,16 +1,27 @@
 //! Why a connection could not be made or ended.
 
-use std::{io, sync::Arc, time::Duration};
+use std::{fmt, io, sync::Arc, time::Duration};
 
 /// The end of a connection, or of an attempt to make one.
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("{peer}: {fault}")]
+#[derive(Debug, Clone)]
 pub(crate) struct LinkError {
-    /// Address and port really tried, as text; the configured entry when no address was known yet.
+    /// Address and port really tried, as text; host and port when no address was known yet.
     pub(crate) peer: Arc<str>,
     /// What went wrong.
-    #[source]
     pub(crate) fault: LinkFault,
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.peer, self.fault)
+    }
+}
+
+// The fault is shown already, so the chain goes on with what caused it.
+impl std::error::Error for LinkError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.fault)
+    }
 }
 
 /// What can go wrong with a connection.

@@ -17,6 +17,7 @@
 
 mod call;
 mod call_error;
+mod counters;
 mod event;
 mod link_error;
 mod naming_transport;
@@ -27,6 +28,7 @@ pub(crate) mod grpc;
 
 pub(crate) use call::{Call, Reply};
 pub(crate) use call_error::{CallClass, CallError, Refusal, RefusalShape};
+pub(crate) use counters::{StreamCounters, StreamCounts};
 pub(crate) use event::{Event, EventHandler, Handover};
 pub(crate) use link_error::{LinkError, LinkFault};
 pub(crate) use naming_transport::{NamingTransport, StartError};

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
-use super::{EventHandler, TransportStatus};
+use super::{EventHandler, StreamCounts, TransportStatus};
 
 /// A protocol that keeps a client connected to one of its servers.
 ///
@@ -20,6 +20,11 @@ pub(crate) trait NamingTransport: Send + Sync + 'static {
 
     /// The current state, to be watched. Its last value is [`Phase::Closed`](super::Phase::Closed).
     fn status(&self) -> watch::Receiver<TransportStatus>;
+
+    /// What came on the push streams so far.
+    fn counts(&self) -> StreamCounts {
+        StreamCounts::default()
+    }
 
     /// Closes every connection and waits until all tasks have ended, at most `deadline`; then they are aborted.
     /// Resolves to whether all ended by themselves. Idempotent; concurrent closes all wait.

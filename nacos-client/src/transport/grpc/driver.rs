@@ -1,0 +1,178 @@
+//! Feeds the state machine and does what it says: the one task that owns all connections of a transport.
+
+use std::{collections::HashMap, sync::Arc, time::Duration};
+
+use tokio::{
+    sync::{mpsc, watch},
+    task::{Id, JoinSet},
+    time::{Instant, sleep_until},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
+
+use super::{
+    connection::{Attempt, Context, Control, Signal, run},
+    state::{Action, Input, Machine},
+};
+use crate::transport::{Epoch, Event, LinkError, LinkFault, Phase, SessionInfo, TransportStatus};
+
+/// Signals that may wait for the supervisor: a connection sends few, and a request to move may be dropped.
+pub(super) const SIGNALS: usize = 16;
+
+/// The owner of a transport's connections. It ends when told to stop, and then all of them have ended.
+pub(super) struct Supervisor {
+    context: Arc<Context>,
+    machine: Machine,
+    signals: mpsc::Receiver<Signal>,
+    status: StatusWriter,
+    stop: CancellationToken,
+    start: Instant,
+    connections: JoinSet<LinkError>,
+    /// Every task in `connections`.
+    running: HashMap<Id, Running>,
+}
+
+struct Running {
+    epoch: Epoch,
+    control: Control,
+    /// Set once it is up.
+    info: Option<Arc<SessionInfo>>,
+}
+
+/// Publishes the status; the last thing it says is that the transport is closed, however its task ends.
+pub(super) struct StatusWriter(pub(super) watch::Sender<TransportStatus>);
+
+impl Drop for StatusWriter {
+    fn drop(&mut self) {
+        self.0.send_modify(|status| status.phase = Phase::Closed);
+    }
+}
+
+impl Supervisor {
+    pub(super) fn new(
+        context: Arc<Context>,
+        signals: mpsc::Receiver<Signal>,
+        status: StatusWriter,
+        stop: CancellationToken,
+    ) -> Self {
+        let settings = &context.settings;
+        let rng = settings.seed.map_or_else(fastrand::Rng::new, fastrand::Rng::with_seed);
+        let machine = Machine::new(settings.servers.len(), rng);
+        let (start, connections, running) = (Instant::now(), JoinSet::new(), HashMap::new());
+        Self { context, machine, signals, status, stop, start, connections, running }
+    }
+
+    /// Runs until told to stop.
+    pub(super) async fn run(mut self) {
+        self.step(Input::Start);
+        loop {
+            let wake = self.machine.wake_at().map(|at| self.start + at);
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                Some(signal) = self.signals.recv() => self.signal(signal),
+                Some(ended) = self.connections.join_next_with_id(), if !self.connections.is_empty() => match ended {
+                    Ok((id, error)) => self.ended(id, error, false),
+                    Err(failure) => self.ended(failure.id(), crashed(), true),
+                },
+                () = at(wake), if wake.is_some() => self.step(Input::Elapsed),
+            }
+        }
+        self.step(Input::Close);
+        while self.connections.join_next().await.is_some() {}
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        match signal {
+            Signal::Up(epoch, info) => {
+                tracing::info!(%epoch, peer = %info.peer, conn.id = %info.connection_id, "connected");
+                if let Some(running) = self.find(epoch) {
+                    running.info = Some(Arc::clone(&info));
+                }
+                self.step(Input::Up(epoch));
+                self.publish(Phase::Connected { epoch, info }, None);
+            }
+            Signal::ResetAsked(epoch, target) => {
+                let target = target.and_then(|(host, port)| self.context.settings.servers.find(&host, port));
+                self.step(Input::ResetAsked(epoch, target));
+            }
+        }
+    }
+
+    fn ended(&mut self, id: Id, error: LinkError, crashed: bool) {
+        let Some(running) = self.running.remove(&id) else { return };
+        let epoch = running.epoch;
+        if running.info.is_some() {
+            tracing::info!(%epoch, %error, "disconnected");
+            if crashed {
+                self.context.handler.handle(Event::Disconnected { epoch, cause: error.clone() });
+            }
+        } else if self.machine.failures() == 0 {
+            tracing::warn!(%epoch, %error, "cannot connect, trying on");
+        } else {
+            tracing::debug!(%epoch, %error, failures = self.machine.failures(), "cannot connect");
+        }
+        self.step(Input::Down(epoch));
+        if let Some(until) = self.machine.waiting_until() {
+            let delay = until.saturating_sub(self.now());
+            self.publish(Phase::Waiting { delay }, Some(error));
+        }
+    }
+
+    fn step(&mut self, input: Input) {
+        for action in self.machine.step(self.now(), input) {
+            match action {
+                Action::Dial { epoch, server, replaces } => self.dial(epoch, server, replaces),
+                Action::Retire(epoch) => {
+                    if let Some(running) = self.find(epoch) {
+                        running.control.release.cancel();
+                    }
+                }
+                Action::CloseAll => self.stop.cancel(),
+            }
+        }
+    }
+
+    fn dial(&mut self, epoch: Epoch, server: usize, replaces: Option<Epoch>) {
+        let server = self.context.settings.servers.get(server).clone();
+        let control = Control { stop: self.stop.child_token(), release: CancellationToken::new() };
+        let replaces = replaces.and_then(|old| Some((old, self.find(old)?.control.release.clone())));
+        if replaces.is_none() {
+            self.publish(Phase::Connecting { server: Arc::from(server.to_string()) }, None);
+        }
+        let attempt = Attempt { epoch, server, control: control.clone(), replaces };
+        let span = tracing::debug_span!("conn", %epoch);
+        // Ends with its connection, or when `control` says so; awaited or aborted by the JoinSet.
+        let task = self.connections.spawn(run(Arc::clone(&self.context), attempt).instrument(span));
+        self.running.insert(task.id(), Running { epoch, control, info: None });
+    }
+
+    fn find(&mut self, epoch: Epoch) -> Option<&mut Running> {
+        self.running.values_mut().find(|running| running.epoch == epoch)
+    }
+
+    fn publish(&self, phase: Phase, error: Option<LinkError>) {
+        let failures = self.machine.failures();
+        self.status.0.send_modify(|status| {
+            status.phase = phase;
+            status.failures = failures;
+            if error.is_some() {
+                status.last_error = error;
+            }
+        });
+    }
+
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+}
+
+async fn at(wake: Option<Instant>) {
+    if let Some(wake) = wake {
+        sleep_until(wake).await;
+    }
+}
+
+fn crashed() -> LinkError {
+    LinkFault::GivenUp("its task panicked").at(&Arc::from("connection"))
+}

@@ -1,0 +1,191 @@
+//! A live connection as naming uses it: calls, bounded in number and time.
+
+use std::{sync::Arc, sync::OnceLock, time::Duration};
+
+use futures_util::future::BoxFuture;
+use nacos_proto::{Payload, code};
+use tokio::{runtime::Handle, sync::Semaphore};
+use tokio_util::sync::CancellationToken;
+
+use super::{channel::Channel, requests, settings::GrpcSettings, traffic::Traffic};
+use crate::transport::{Call, CallError, Epoch, LinkError, LinkFault, Refusal, Reply, Session, SessionInfo};
+
+/// Calls in flight per connection. Enough to keep a server busy; few enough that a slow one is not buried.
+pub(super) const MAX_IN_FLIGHT: usize = 64;
+/// How long after its set-up a connection may still be unknown to the server.
+const GRACE: Duration = Duration::from_millis(200);
+/// The wait before a call that came too early is sent again.
+const GRACE_PAUSE: Duration = Duration::from_millis(100);
+
+/// What the connection's task and its sessions share.
+#[derive(Debug)]
+pub(super) struct Life {
+    /// Cancelled to ask the task to end the connection.
+    pub(super) sick: CancellationToken,
+    /// Why it was asked.
+    fault: OnceLock<LinkFault>,
+    /// Cancelled when the connection has ended, after `cause` was set.
+    ended: CancellationToken,
+    cause: OnceLock<LinkError>,
+    permits: Semaphore,
+    peer: Arc<str>,
+}
+
+impl Life {
+    pub(super) fn new(peer: Arc<str>) -> Self {
+        Self {
+            sick: CancellationToken::new(),
+            fault: OnceLock::new(),
+            ended: CancellationToken::new(),
+            cause: OnceLock::new(),
+            permits: Semaphore::new(MAX_IN_FLIGHT),
+            peer,
+        }
+    }
+
+    /// Asks the connection's task to end; the first fault counts.
+    pub(super) fn fail(&self, fault: LinkFault) {
+        self.fault.get_or_init(|| fault);
+        self.sick.cancel();
+    }
+
+    /// What [`Life::fail`] was called with.
+    pub(super) fn fault(&self) -> LinkFault {
+        self.fault.get().cloned().unwrap_or(LinkFault::Closed)
+    }
+
+    /// The connection ended; the first cause counts.
+    pub(super) fn end(&self, cause: LinkError) {
+        self.cause.get_or_init(|| cause);
+        self.permits.close();
+        self.ended.cancel();
+    }
+
+    /// The connection ended without a cause of its own.
+    pub(super) fn end_closed(&self) {
+        self.end(LinkFault::Closed.at(&self.peer));
+    }
+
+    /// The end of the connection as the failure of a call. Waits for that end, which must be under way.
+    async fn over(&self) -> CallError {
+        self.ended.cancelled().await;
+        let cause = self.cause.get().cloned();
+        CallError::Link(cause.unwrap_or_else(|| LinkFault::Closed.at(&self.peer)))
+    }
+}
+
+/// The session of one epoch.
+pub(super) struct GrpcSession {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    epoch: Epoch,
+    info: Arc<SessionInfo>,
+    channel: Channel,
+    life: Arc<Life>,
+    traffic: Arc<Traffic>,
+    settings: Arc<GrpcSettings>,
+    client_ip: Arc<str>,
+    runtime: Handle,
+}
+
+/// What a session is made of.
+pub(super) struct SessionParts {
+    pub(super) epoch: Epoch,
+    pub(super) info: Arc<SessionInfo>,
+    pub(super) channel: Channel,
+    pub(super) life: Arc<Life>,
+    pub(super) traffic: Arc<Traffic>,
+    pub(super) settings: Arc<GrpcSettings>,
+    pub(super) client_ip: Arc<str>,
+}
+
+impl GrpcSession {
+    /// A session of a connection whose set-up finished just now, on the current runtime.
+    pub(super) fn new(parts: SessionParts) -> Self {
+        let SessionParts { epoch, info, channel, life, traffic, settings, client_ip } = parts;
+        let runtime = Handle::current();
+        Self { inner: Arc::new(Inner { epoch, info, channel, life, traffic, settings, client_ip, runtime }) }
+    }
+}
+
+impl Session for GrpcSession {
+    fn epoch(&self) -> Epoch {
+        self.inner.epoch
+    }
+
+    fn info(&self) -> &SessionInfo {
+        &self.inner.info
+    }
+
+    fn call(&self, call: Call) -> BoxFuture<'static, Result<Reply, CallError>> {
+        let inner = Arc::clone(&self.inner);
+        Box::pin(async move { inner.call(&call).await })
+    }
+
+    fn fail(&self, fault: LinkFault) {
+        self.inner.life.fail(fault);
+    }
+}
+
+impl Inner {
+    async fn call(&self, call: &Call) -> Result<Reply, CallError> {
+        let persistent = matches!(call, Call::RegisterPersistent { .. } | Call::DeregisterPersistent { .. });
+        if persistent && !self.info.abilities.persistent {
+            return Err(CallError::Unsupported { needs: requests::PERSISTENT_SINCE });
+        }
+        let Ok(_permit) = self.life.permits.acquire().await else { return Err(self.life.over().await) };
+        let request = requests::encode(call, &self.settings.namespace)
+            .with_client_ip(&*self.client_ip)
+            .with_header("app", &*self.settings.app_name);
+        let mut result = self.exchange(call, &request).await;
+        if unregistered(&result).is_some() && self.traffic.age() <= GRACE {
+            self.pause().await;
+            result = self.exchange(call, &request).await;
+        }
+        match unregistered(&result) {
+            Some(code) => Err(self.end(LinkFault::Unregistered(code)).await),
+            None => result,
+        }
+    }
+
+    async fn exchange(&self, call: &Call, request: &Payload) -> Result<Reply, CallError> {
+        let waiting = self.traffic.begin();
+        let answer = self.channel.unary(request).await;
+        drop(waiting);
+        match answer {
+            Ok(answer) => {
+                self.traffic.heard();
+                requests::decode(call, &answer)
+            }
+            Err(error) => match error.into_call_error() {
+                Ok(error) => Err(error),
+                Err(fault) => Err(self.end(fault).await),
+            },
+        }
+    }
+
+    async fn end(&self, fault: LinkFault) -> CallError {
+        self.life.fail(fault);
+        self.life.over().await
+    }
+
+    /// Slept in a task of the connection's runtime, so that a call may be polled anywhere, and for sure not longer than the runtime lives.
+    async fn pause(&self) {
+        let slept = self.runtime.spawn(async { tokio::time::sleep(GRACE_PAUSE).await });
+        if slept.await.is_err() {
+            tracing::debug!("the runtime ended during a pause");
+        }
+    }
+}
+
+/// The code that says the server does not know the connection, if that is what the result says.
+fn unregistered(result: &Result<Reply, CallError>) -> Option<i32> {
+    match result {
+        Err(CallError::Refused(Refusal { code: lost @ (code::UNREGISTERED | code::CLIENT_DISCONNECT), .. })) => {
+            Some(*lost)
+        }
+        _ => None,
+    }
+}
