@@ -10,11 +10,12 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from pathlib import Path
 
 import together
-from peers import HERE, PEERS, build_ours, our_binary
-from process import CommandError, Driver, Failure
+from peers import HERE, PEERS, build_ours, our_binary, run
+from process import CommandError, Driver, Failure, kill_children
 from scenarios import ALONE, Pair
 from servers import OurServer, RealServer
 
@@ -66,15 +67,16 @@ class Table:
         return [key for key, cell in self.cells.items() if cell[0] == "FAIL"]
 
     def show(self, columns):
-        width = max(len(scenario) for scenario in SCENARIOS) + 2
-        print("\n" + " " * width + "  ".join(f"{peer}@{server}" for peer, server in columns))
+        left = max(len(scenario) for scenario in SCENARIOS) + 2
+        widths = [max(len(peer), len(server) + 2, len("unsupported")) for peer, server in columns]
+        rows = [("", [peer for peer, _ in columns]), ("", [f"@ {server}" for _, server in columns])]
         for scenario in SCENARIOS:
-            row = []
-            for peer, server in columns:
-                state, note = self.cells.get((peer, server, scenario), ("-", ""))
-                shown = f"pass {note}" if state == "pass" and len(note) <= 8 and note else state
-                row.append(shown.ljust(len(f"{peer}@{server}")))
-            print(scenario.ljust(width) + "  ".join(row))
+            cells = [self.cells.get((peer, server, scenario), ("-", "")) for peer, server in columns]
+            # A short note, such as the time a push took, has its place in the table.
+            rows.append((scenario, [f"{state} {note}" if state == "pass" and 0 < len(note) < 8 else state for state, note in cells]))
+        print()
+        for title, texts in rows:
+            print(title.ljust(left) + "  ".join(text.ljust(width) for text, width in zip(texts, widths)).rstrip())
 
 
 def main():
@@ -99,7 +101,10 @@ def main():
     for peer, server in pairs:
         if (peer.name, server) not in broken:
             runs.setdefault(server, []).append(peer)
-    threads = [threading.Thread(target=run_server, args=(name, peers, cache, work / name, table)) for name, peers in runs.items()]
+    threads = [
+        threading.Thread(target=run_server, args=(name, peers, cache, work / name, table), daemon=True)
+        for name, peers in runs.items()
+    ]
     tested = time.monotonic()
     for thread in threads:
         thread.start()
@@ -178,7 +183,6 @@ def install(pairs, cache):
     if servers & {OURS, NACOS25}:
         steps["server"] = build_ours
     if NACOS204 in servers:
-        from peers import run
         steps[NACOS204] = lambda cache: run(NACOS204, cache, [HERE / "nacos-server/build", "2.0.4.RELEASE"], {"NACOS_INTEROP_CACHE": str(cache)})
     # One package client works on one thing at a time, different ones side by side.
     queues = {"maven": [], "go": [], "cargo": []}
@@ -196,7 +200,7 @@ def install(pairs, cache):
             except (Failure, OSError) as problem:
                 problems[name] = problem
 
-    threads = [threading.Thread(target=work, args=(names,)) for names in queues.values()]
+    threads = [threading.Thread(target=work, args=(names,), daemon=True) for names in queues.values()]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -235,10 +239,11 @@ def run_server(name, peers, cache, directory, table):
         together.for_each(live, lambda pair: alone(pair, table))
         if live:
             all_together(server, live, table)
-    except (Failure, OSError) as problem:
+    except Exception:  # Whatever it was, every peer of this server must show a failure.
+        problem = Failure(f"the run against {name} ended early: {traceback.format_exc()}")
         for pair in pairs:
             if (pair.name, name, "exit") not in table.cells:
-                table.put(pair.name, name, "exit", Failure(f"the run against {name} ended early: {problem}"))
+                table.put(pair.name, name, "exit", problem)
     finally:
         for pair in pairs:
             for driver in pair.drivers():
@@ -247,11 +252,9 @@ def run_server(name, peers, cache, directory, table):
 
 
 def alone(pair, table):
-    pair.batched = False
     for scenario in ALONE[1:]:
         try:
             outcome = scenario(pair)
-            pair.batched |= scenario.__name__ == "batch"
         except (Failure, CommandError) as problem:
             outcome = problem
         table.put(pair.name, pair.server.name, scenario.__name__, outcome)
@@ -271,4 +274,7 @@ def all_together(server, live, table):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    finally:
+        kill_children()

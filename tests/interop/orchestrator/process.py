@@ -36,6 +36,16 @@ def clean_env(home):
     return env
 
 
+_children = []
+
+
+def kill_children():
+    """Ends whatever still runs, however the program ends."""
+    for child in _children:
+        if child.process.poll() is None:
+            child.process.kill()
+
+
 class Child:
     """A process with its own directory; what it writes to stderr (and what is no protocol line) goes to a log file there."""
 
@@ -51,6 +61,7 @@ class Child:
             [str(part) for part in command], cwd=self.directory, env=env or clean_env(self.directory),
             stdin=stdin, stdout=stdout, stderr=self.log,
         )
+        _children.append(self)
 
     def tail(self, lines=12):
         text = self.log_path.read_text(errors="replace").splitlines()[-lines:]

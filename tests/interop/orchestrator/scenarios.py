@@ -21,9 +21,15 @@ class Pair:
         self.provider = None
         self.consumer = None
         self.cross_changes = 0
+        #: Service → instances that this peer's processes leave registered after a scenario: what a restart must bring back.
+        self.holds = {}
 
     def drivers(self):
         return [driver for driver in (self.provider, self.consumer) if driver]
+
+    def held_by_provider(self):
+        """The services of `holds` that live and die with the provider; in the push scenario the consumer holds the keeper."""
+        return [service for service in self.holds if service != self.service("push")]
 
     def service(self, topic):
         return f"{topic}-{self.name}"
@@ -47,12 +53,10 @@ def equal(expected):
     return lambda seen: ordered(seen) == expected
 
 
-def expect_server_list(pair, topic, expected, deadline_s=SEEN_S):
+def expect_server_list(pair, service, expected, deadline_s=SEEN_S, group=GROUP):
     """The server itself, asked over HTTP, lists exactly these."""
-    service = pair.service(topic)
-
     def probe():
-        seen = pair.server.http_list(GROUP, service)
+        seen = pair.server.http_list(group, service)
         return equal(expected)(seen), seen
 
     wait_until(f"{pair.server.name} lists {service} over HTTP as {expected}", deadline_s, probe, pair.server.tail)
@@ -80,8 +84,9 @@ def register(pair):
     own = pair.instance(1, weight=2.5)
     service = pair.service("register")
     pair.provider.call("register", service=service, group=GROUP, instance=own)
-    expect_server_list(pair, "register", [own])
+    expect_server_list(pair, service, [own])
     expect_driver_list(pair.consumer, service, [own])
+    pair.holds[service] = [own]
     return "one instance, every field"
 
 
@@ -98,7 +103,7 @@ def query(pair):
         for instance in others:
             pair.server.http_register(GROUP, service, instance)
         pair.provider.call("register", service=service, group=GROUP, instance=own)
-        expect_server_list(pair, "query", [own, sick, second, third])
+        expect_server_list(pair, service, [own, sick, second, third])
         cases = [
             ({}, [own, sick, second, third]),
             ({"clusters": ["c1"]}, [own, sick]),
@@ -116,6 +121,7 @@ def query(pair):
     finally:
         for instance in others:
             pair.server.http_deregister(GROUP, service, instance)
+    pair.holds[service] = [own]
     return f"{len(cases)} filters"
 
 
@@ -148,8 +154,9 @@ def deregister(pair):
     service = pair.service("push")
     last = pair.instance(21, metadata={"quote": "\"\\ \t,;=&"}, cluster="c2")
     said = timed_steps(pair, service, [("deregister", last, [keeper])])
-    expect_server_list(pair, "push", [keeper])
+    expect_server_list(pair, service, [keeper])
     expect_driver_list(pair.consumer, service, [keeper])
+    pair.holds[service] = [keeper]
     return said
 
 
@@ -178,7 +185,7 @@ def batch(pair):
     ]
     pair.consumer.call("subscribe", service=service, group=GROUP)
     pair.provider.call("batch", service=service, group=GROUP, instances=three)
-    expect_server_list(pair, "batch", three)
+    expect_server_list(pair, service, three)
     pair.consumer.wait_event(service, equal(three), f"{three}", SEEN_S)
     expect_driver_list(pair.consumer, service, [three[0], three[2]], clusters=["c1"])
     expect_driver_list(pair.consumer, service, [three[1]], healthy=False)
@@ -189,7 +196,8 @@ def batch(pair):
         pair.provider.call("batch", service=service, group=GROUP, instances=[three[0], three[2]])
     two = [three[0], three[2]]
     pair.consumer.wait_event(service, equal(two), f"{two}", SEEN_S, mark)
-    expect_server_list(pair, "batch", two)
+    expect_server_list(pair, service, two)
+    pair.holds[service] = two
     return "three, then two"
 
 
@@ -199,10 +207,10 @@ def persistent(pair):
     with socket.create_server(("127.0.0.1", 0)) as port:
         own = pair.instance(40, ip="127.0.0.1", port=port.getsockname()[1], ephemeral=False)
         pair.provider.call("register", service=service, group=GROUP, instance=own)
-        expect_server_list(pair, "persistent", [own])
+        expect_server_list(pair, service, [own])
         expect_driver_list(pair.consumer, service, [own])
         pair.consumer.call("deregister", service=service, group=GROUP, instance=own)
-        expect_server_list(pair, "persistent", [])
+        expect_server_list(pair, service, [])
     return "removed by another process"
 
 
