@@ -1,5 +1,6 @@
 """The peers: what each needs, how its ordinary package client installs it into the cache, and how its driver starts."""
 
+import functools
 import hashlib
 import json
 import os
@@ -107,6 +108,7 @@ def build_ours(cache):
     ])
 
 
+@functools.cache
 def our_binary(name):
     metadata = subprocess.run(
         ["cargo", "metadata", "--format-version", "1", "--no-deps", "--manifest-path", ROOT / "Cargo.toml"],
