@@ -30,3 +30,8 @@ mod transport;
 
 pub(crate) use settings::{GrpcSettings, HealthIdle, HealthTimeout, Timings};
 pub(crate) use transport::GrpcTransport;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
