@@ -1,3 +1,5 @@
 //! The client against servers, through public paths only. Each test's name begins with the promise or the fault it is about.
 
 mod support;
+
+mod bad_input;

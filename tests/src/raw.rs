@@ -205,11 +205,27 @@ impl Connection {
     ///
     /// A cancelled call is reset; the server may have carried it out.
     pub async fn call(&self, path: &str, message: &[u8], gzip: bool) -> Result<Bytes, Status> {
-        let data = if gzip { frame(&gzip_stored(message), 1) } else { frame(message, 0) };
-        let body = StreamBody::new(stream::iter([Ok(Frame::data(data))])).boxed_unsync();
-        let mut request = request(path, body);
         if gzip {
-            request.headers_mut().insert("grpc-encoding", http::HeaderValue::from_static("gzip"));
+            let gzipped = frame(&gzip_stored(message), 1);
+            return self.send_body(path, gzipped, Some("gzip")).await;
+        }
+        self.send_body(path, frame(message, 0), None).await
+    }
+
+    /// Calls `path` with a body that need be no message at all, under the name of a compression or none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Connection::call`].
+    ///
+    /// # Cancel safety
+    ///
+    /// As [`Connection::call`].
+    pub async fn send_body(&self, path: &str, body: Bytes, encoding: Option<&'static str>) -> Result<Bytes, Status> {
+        let body = StreamBody::new(stream::iter([Ok(Frame::data(body))])).boxed_unsync();
+        let mut request = request(path, body);
+        if let Some(encoding) = encoding {
+            request.headers_mut().insert("grpc-encoding", http::HeaderValue::from_static(encoding));
         }
         let mut sender = self.sender.clone();
         let answer = async {
