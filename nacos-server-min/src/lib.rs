@@ -1,1 +1,52 @@
-//! A compact Nacos-compatible registry server.
+//! A compact Nacos-compatible registry server, in-process or as a binary.
+//!
+//! ```no_run
+//! # async fn run() -> Result<(), nacos_server_min::StartError> {
+//! use nacos_server_min::Server;
+//!
+//! let server = Server::builder().start().await?; // free ports on 127.0.0.1
+//! println!("clients may connect to {}", server.server_addr());
+//! server.shutdown().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! ```text
+//!   port         api::http ──┐
+//!   port + 1000  api::grpc ──┤──▶ registry ──changes──▶ push ──▶ streams of the subscribed connections
+//!   port + 1001  reserved    │        ▲
+//!                            └── conn ┘ a connection that ends takes its instances with it
+//! ```
+//!
+//! # Layout
+//!
+//! * `server`, `builder`, `config` — what users of the crate see: [`Server`], [`Builder`], [`Settings`], [`Behaviour`].
+//! * [`fault`] — faults on demand, for tests of clients.
+//! * `api` — the gRPC and the HTTP port: reading requests, checking them, writing answers.
+//! * `conn` — accepting connections, their set-up, and noticing that one has gone silent.
+//! * `registry` — what is registered; synchronous, without runtime.
+//! * `push` — who gets which list when; pure state machines and a thin driver.
+#![forbid(unsafe_code)]
+
+// What users name.
+mod builder;
+mod config;
+mod counters;
+pub mod fault;
+mod server;
+
+// What it is made of.
+mod api;
+mod clock;
+mod conn;
+mod context;
+mod instance_id;
+mod oddity;
+mod ports;
+mod push;
+mod registry;
+
+pub use builder::{Builder, StartError};
+pub use config::{Behaviour, Settings, SettingsError};
+pub use counters::Counters;
+pub use server::{ConnectionInfo, Server};

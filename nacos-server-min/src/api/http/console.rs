@@ -1,0 +1,98 @@
+use axum::Router;
+use axum::extract::State;
+use axum::response::Response;
+use axum::routing::get;
+use serde_json::{Value, json};
+
+use super::params::Params;
+use super::reply;
+use super::service::Shared;
+
+/// The version whose protocol this server speaks; some clients look at it.
+const PROTOCOL_VERSION: &str = "2.5.1";
+const NOT_READY: &str = "naming not in readiness";
+/// Envelope code of a server that is not ready.
+const SERVER_ERROR: i32 = 30_000;
+
+/// Liveness, readiness and state, in the words of all generations.
+pub(super) fn probes() -> Router<Shared> {
+    Router::new()
+        .route("/v1/console/health/liveness", get(async || reply::text(200, "OK")))
+        .route("/v1/console/health/readiness", get(readiness_v1))
+        .route("/v2/console/health/liveness", get(alive))
+        .route("/v2/console/health/readiness", get(readiness_v2))
+        .route("/v3/console/health/liveness", get(alive))
+        .route("/v3/console/health/readiness", get(readiness_v3))
+        .route("/v3/admin/core/state/liveness", get(alive))
+        .route("/v3/admin/core/state/readiness", get(readiness_v2))
+        .route("/v1/console/server/state", get(state))
+        .route("/v3/console/server/state", get(state))
+}
+
+async fn alive() -> Response {
+    reply::envelope(200, 0, "success", &"ok")
+}
+
+async fn readiness_v1(State(context): State<Shared>) -> Response {
+    if context.fault.starting() { reply::text(500, NOT_READY) } else { reply::text(200, "OK") }
+}
+
+async fn readiness_v2(State(context): State<Shared>) -> Response {
+    if context.fault.starting() { reply::envelope(200, SERVER_ERROR, NOT_READY, &Value::Null) } else { alive().await }
+}
+
+async fn readiness_v3(State(context): State<Shared>) -> Response {
+    if context.fault.starting() { reply::envelope(500, SERVER_ERROR, NOT_READY, &Value::Null) } else { alive().await }
+}
+
+fn server_state() -> Value {
+    json!({
+        "version": PROTOCOL_VERSION,
+        "standalone_mode": "standalone",
+        "startup_mode": "standalone",
+        "function_mode": null,
+        "auth_enabled": "false",
+        "server": concat!("nacos-server-min ", env!("CARGO_PKG_VERSION")),
+    })
+}
+
+async fn state() -> Response {
+    reply::json_of(200, &server_state())
+}
+
+pub(super) async fn state_v3() -> Response {
+    reply::envelope(200, 0, "success", &server_state())
+}
+
+pub(super) async fn metrics(State(context): State<Shared>, params: Params) -> Response {
+    reply::json_of(200, &metrics_of(&context, &params))
+}
+
+pub(super) async fn metrics_v2(State(context): State<Shared>, params: Params) -> Response {
+    reply::envelope(200, 0, "success", &metrics_of(&context, &params))
+}
+
+fn metrics_of(context: &Shared, params: &Params) -> Value {
+    let status = if context.fault.starting() { "STARTING" } else { "UP" };
+    if params.get("onlyStatus").is_none_or(|text| !text.eq_ignore_ascii_case("false")) {
+        return json!({ "status": status });
+    }
+    let stats = context.registry.stats();
+    let connections = context.connections.len();
+    let clients = connections + stats.ephemeral_clients + stats.persistent_clients;
+    json!({
+        "status": status,
+        "serviceCount": stats.services,
+        "instanceCount": stats.instances,
+        "subscribeCount": stats.subscriptions,
+        "responsibleInstanceCount": stats.instances,
+        "clientCount": clients,
+        "connectionBasedClientCount": connections,
+        "ephemeralIpPortClientCount": stats.ephemeral_clients,
+        "persistentIpPortClientCount": stats.persistent_clients,
+        "responsibleClientCount": clients,
+        "cpu": 0.0,
+        "load": 0.0,
+        "mem": 0.0,
+    })
+}

@@ -1,0 +1,194 @@
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::api::http::http_service;
+use crate::config::{Behaviour, Settings, SettingsError};
+use crate::conn::{AcceptLoop, Protocol, watch_silent_connections};
+use crate::context::Context;
+use crate::oddity::Oddities;
+use crate::ports::{PortError, Ports};
+use crate::server::Server;
+
+/// Prepares a [`Server`].
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until it is started"]
+pub struct Builder {
+    host: String,
+    port: u16,
+    behaviour: Behaviour,
+    seed: u64,
+    clock_skew_ms: i64,
+    settings: Settings,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self {
+            host: "127.0.0.1".to_owned(),
+            port: 0,
+            behaviour: Behaviour::Standard,
+            seed: 0,
+            clock_skew_ms: 0,
+            settings: Settings::default(),
+        }
+    }
+}
+
+/// Why a server did not start.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// A port is in use by somebody else.
+    #[error("port {} is already in use ({addr})", addr.port())]
+    PortTaken {
+        /// The address that could not be had: the main port, or one of the two gRPC ports behind it.
+        addr: SocketAddr,
+    },
+    /// A port could not be bound for another reason.
+    #[error("cannot listen on {addr}")]
+    Listen {
+        /// The address meant.
+        addr: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The host name has no address.
+    #[error("cannot resolve host {host:?}")]
+    Host {
+        /// The name given.
+        host: String,
+        /// What the resolver said, if it said anything.
+        #[source]
+        source: Option<io::Error>,
+    },
+    /// A setting cannot work.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+impl Builder {
+    /// Address or name of the interface to listen on. Default `127.0.0.1`.
+    pub fn host(mut self, host: impl Into<String>) -> Self {
+        self.host = host.into();
+        self
+    }
+
+    /// The main port, for HTTP; gRPC listens 1000 above it, and the port after that is reserved. Default 0: three free ports.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Whose habits the server has. Default [`Behaviour::Standard`].
+    pub fn behaviour(mut self, behaviour: Behaviour) -> Self {
+        self.behaviour = behaviour;
+        self
+    }
+
+    /// Seed of everything random: the oddities of [`Behaviour::Nacos25`] and faults by chance. Default 0.
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// How far this server's wall clock is off, in milliseconds. Default 0.
+    pub fn clock_skew(mut self, milliseconds: i64) -> Self {
+        self.clock_skew_ms = milliseconds;
+        self
+    }
+
+    /// Times and limits. Default [`Settings::default`].
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
+    /// Binds the ports and starts to serve, on the current tokio runtime.
+    ///
+    /// # Errors
+    ///
+    /// [`StartError`]; nothing is left behind then.
+    ///
+    /// # Cancel safety
+    ///
+    /// A cancelled start leaves nothing behind.
+    pub async fn start(self) -> Result<Server, StartError> {
+        self.settings.validate()?;
+        let ip = resolve(&self.host).await?;
+        let ports = Ports::bind(ip, self.port)?;
+        let local = |listener: &tokio::net::TcpListener| {
+            listener.local_addr().map_err(|source| StartError::Listen { addr: SocketAddr::new(ip, self.port), source })
+        };
+        let (http_addr, grpc_addr) = (local(&ports.http)?, local(&ports.grpc)?);
+        let abort = CancellationToken::new();
+        let oddities = (self.behaviour == Behaviour::Nacos25).then(|| Oddities::new(self.seed));
+        let (context, engine) =
+            Context::new(self.settings.prepared(), oddities, self.clock_skew_ms, abort.clone(), self.seed);
+        let spawn = |task| spawn_until(&context, &abort, task);
+        if let Some(engine) = engine {
+            let context = Arc::clone(&context);
+            spawn(Box::pin(async move { engine.run(context).await }));
+        }
+        spawn(Box::pin(watch_silent_connections(Arc::clone(&context))));
+        spawn(Box::pin(clean(Arc::clone(&context))));
+        let http = Protocol::Http(http_service(&context));
+        for (listener, protocol) in
+            [(ports.http, http), (ports.grpc, Protocol::Grpc), (ports.cluster, Protocol::Reserved)]
+        {
+            let accept = AcceptLoop { listener, protocol, context: Arc::clone(&context), abort: abort.clone() };
+            // Ends when the server stops or is aborted.
+            context.tasks.spawn(accept.run());
+        }
+        tracing::info!(%http_addr, %grpc_addr, "server started");
+        Ok(Server::new(context, abort, http_addr, grpc_addr))
+    }
+}
+
+type Task = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
+
+/// Upkeep that ends when the server stops or is aborted.
+fn spawn_until(context: &Arc<Context>, abort: &CancellationToken, task: Task) {
+    let (stop, abort) = (context.stop.clone(), abort.clone());
+    context.tasks.spawn(async move {
+        tokio::select! {
+            () = task => {}
+            () = stop.cancelled() => {}
+            () = abort.cancelled() => {}
+        }
+    });
+}
+
+/// Forgets services that stayed empty, now and then.
+async fn clean(context: Arc<Context>) {
+    let after = u32::try_from(context.settings.empty_service_after.as_secs()).unwrap_or(u32::MAX);
+    loop {
+        tokio::time::sleep(context.settings.clean_interval).await;
+        let removed = context.registry.sweep(context.clock.seconds(), after);
+        if removed > 0 {
+            tracing::debug!(removed, "empty services forgotten");
+        }
+    }
+}
+
+async fn resolve(host: &str) -> Result<IpAddr, StartError> {
+    let bare = host.strip_prefix('[').and_then(|h| h.strip_suffix(']')).unwrap_or(host);
+    if let Ok(ip) = bare.parse() {
+        return Ok(ip);
+    }
+    let error = |source| StartError::Host { host: host.to_owned(), source };
+    let mut found = tokio::net::lookup_host((bare, 0)).await.map_err(|source| error(Some(source)))?;
+    found.next().map(|addr| addr.ip()).ok_or_else(|| error(None))
+}
+
+impl From<PortError> for StartError {
+    fn from(PortError { addr, source }: PortError) -> Self {
+        match source.kind() {
+            io::ErrorKind::AddrInUse => Self::PortTaken { addr },
+            _ => Self::Listen { addr, source },
+        }
+    }
+}

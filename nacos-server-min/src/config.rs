@@ -1,0 +1,181 @@
+use std::time::Duration;
+
+use crate::push::PushTiming;
+
+/// Whose habits the server has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Behaviour {
+    /// Prompt and consistent: what compatible clients expect, without the faults.
+    #[default]
+    Standard,
+    /// As slow, stale and odd as a recorded Nacos 2.5.1: changes are merged for half a second, queries and subscriptions are
+    /// answered from a view of up to 0.6 s ago, pushes are repeated and overtake each other, a connection may be unknown for
+    /// 9 ms after its set-up, and so on. The oddities come from [`Builder::seed`](crate::Builder::seed).
+    Nacos25,
+}
+
+/// Times and limits of a server. All have defaults; [`Settings::validate`] is called when the server starts.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Settings {
+    /// gRPC connections at a time; more are closed as soon as they are accepted. Default 20 000.
+    pub max_connections: usize,
+    /// HTTP/2 streams at a time on one connection. Default 1 024.
+    pub max_streams: u32,
+    /// Bidirectional streams at a time on one connection. Default 8.
+    pub max_bi_streams: usize,
+    /// Largest gRPC message, in bytes. Default 10 MiB.
+    pub max_message_size: usize,
+    /// Memory that half-received messages of more than 64 KiB may take in the whole server, in bytes. Default 256 MiB.
+    pub max_buffered: usize,
+    /// Largest set of request headers, in bytes. Default 16 KiB.
+    pub max_header_size: u32,
+    /// From accepting a connection to its first byte. Default 10 s.
+    pub handshake_timeout: Duration,
+    /// A connection without a set-up and without requests is closed after so long. Default 60 s.
+    pub unregistered_timeout: Duration,
+    /// A registered connection that was silent for so long is probed. Default 20 s.
+    pub detection_idle: Duration,
+    /// How often silent connections are looked for. Default 3 s.
+    pub detection_interval: Duration,
+    /// A probe that is not acknowledged within this time ends the registration. Default 5 s.
+    pub detection_timeout: Duration,
+    /// Without an acknowledgement for so long, a list is pushed again; doubles with each failure. Default 5 s.
+    pub push_ack_timeout: Duration,
+    /// After a negative acknowledgement, a list is pushed again so much later; doubles with each failure. Default 1 s.
+    pub push_retry_delay: Duration,
+    /// Longest of the two times above; the connection is closed when that has passed in vain too. Default 30 s.
+    pub push_max_delay: Duration,
+    /// While a push is unacknowledged, a newer list follows at most this often. Default 50 ms.
+    pub push_spacing: Duration,
+    /// A service without instances is forgotten after so long. Default 60 s.
+    pub empty_service_after: Duration,
+    /// How often empty services are looked for. Default 60 s.
+    pub clean_interval: Duration,
+    /// Longest metadata of an instance, keys and values, in UTF-16 code units. Default 1 024.
+    pub max_metadata: usize,
+    /// Services one client may publish into, and services it may subscribe to. Default 4 000 000.
+    pub max_services_per_client: usize,
+    /// Instances of one service. Default 100 000.
+    pub max_instances_per_service: usize,
+    /// How long a shutdown waits for requests under way. Default 2 s.
+    pub shutdown_grace: Duration,
+    pub(crate) push: PushTiming,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let (push_ack_timeout, push_retry_delay) = (Duration::from_secs(5), Duration::from_secs(1));
+        let (push_max_delay, push_spacing) = (Duration::from_secs(30), Duration::from_millis(50));
+        Self {
+            max_connections: 20_000,
+            max_streams: 1_024,
+            max_bi_streams: 8,
+            max_message_size: nacos_proto::MAX_MESSAGE_SIZE,
+            max_buffered: 256 * 1024 * 1024,
+            max_header_size: 16 * 1024,
+            handshake_timeout: Duration::from_secs(10),
+            unregistered_timeout: Duration::from_secs(60),
+            detection_idle: Duration::from_secs(20),
+            detection_interval: Duration::from_secs(3),
+            detection_timeout: Duration::from_secs(5),
+            push_ack_timeout,
+            push_retry_delay,
+            push_max_delay,
+            push_spacing,
+            empty_service_after: Duration::from_secs(60),
+            clean_interval: Duration::from_secs(60),
+            max_metadata: nacos_proto::param::MAX_METADATA,
+            max_services_per_client: 4_000_000,
+            max_instances_per_service: 100_000,
+            shutdown_grace: Duration::from_secs(2),
+            push: PushTiming {
+                ack_timeout: push_ack_timeout,
+                retry_delay: push_retry_delay,
+                max_delay: push_max_delay,
+                spacing: push_spacing,
+            },
+        }
+    }
+}
+
+/// A setting that cannot work.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("setting {name} must be {rule}")]
+pub struct SettingsError {
+    name: &'static str,
+    rule: &'static str,
+}
+
+impl Settings {
+    /// Checks every value.
+    ///
+    /// # Errors
+    ///
+    /// The first value that cannot work, by its name.
+    pub fn validate(&self) -> Result<(), SettingsError> {
+        let positive: &[(&'static str, bool)] = &[
+            ("max_connections", self.max_connections > 0),
+            ("max_streams", self.max_streams > 0),
+            ("max_bi_streams", self.max_bi_streams > 0),
+            ("max_message_size", self.max_message_size > 0),
+            ("max_header_size", self.max_header_size > 0),
+            ("max_services_per_client", self.max_services_per_client > 0),
+            ("max_instances_per_service", self.max_instances_per_service > 0),
+        ];
+        let times: &[(&'static str, Duration)] = &[
+            ("handshake_timeout", self.handshake_timeout),
+            ("unregistered_timeout", self.unregistered_timeout),
+            ("detection_idle", self.detection_idle),
+            ("detection_interval", self.detection_interval),
+            ("detection_timeout", self.detection_timeout),
+            ("push_ack_timeout", self.push_ack_timeout),
+            ("push_retry_delay", self.push_retry_delay),
+            ("clean_interval", self.clean_interval),
+        ];
+        if let Some((name, _)) = positive.iter().find(|(_, ok)| !ok) {
+            return Err(SettingsError { name, rule: "above 0" });
+        }
+        if let Some((name, _)) = times.iter().find(|(_, time)| *time < Duration::from_millis(1)) {
+            return Err(SettingsError { name, rule: "a millisecond or more" });
+        }
+        if self.push_max_delay < self.push_ack_timeout.max(self.push_retry_delay) {
+            let rule = "as long as push_ack_timeout and push_retry_delay, or longer";
+            return Err(SettingsError { name: "push_max_delay", rule });
+        }
+        Ok(())
+    }
+
+    /// Copies the push times into the form the push engine takes.
+    pub(crate) fn prepared(mut self) -> Self {
+        self.push = PushTiming {
+            ack_timeout: self.push_ack_timeout,
+            retry_delay: self.push_retry_delay,
+            max_delay: self.push_max_delay,
+            spacing: self.push_spacing,
+        };
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid() {
+        assert_eq!(Settings::default().validate(), Ok(()));
+    }
+
+    #[test]
+    fn a_setting_that_cannot_work_is_named() {
+        let settings = Settings { detection_interval: Duration::ZERO, ..Settings::default() };
+        let error = settings.validate().expect_err("no interval");
+        assert_eq!(error.to_string(), "setting detection_interval must be a millisecond or more");
+        let settings = Settings { push_max_delay: Duration::from_secs(2), ..Settings::default() };
+        assert!(settings.validate().is_err());
+        let settings = Settings { max_connections: 0, ..Settings::default() };
+        assert!(settings.validate().is_err());
+    }
+}

@@ -1,0 +1,152 @@
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::conn::ConnectionTable;
+use crate::counters::LiveCounters;
+use crate::fault::FaultState;
+use crate::oddity::Oddities;
+use crate::push::{DelayEngine, Direct};
+use crate::registry::{ListJson, NameForm, Propagation, Registry, RegistrySettings, Service, View};
+
+/// What all parts of one running server share.
+pub(crate) struct Context {
+    pub(crate) settings: Settings,
+    pub(crate) clock: Clock,
+    pub(crate) counters: LiveCounters,
+    pub(crate) registry: Registry,
+    pub(crate) connections: ConnectionTable,
+    pub(crate) fault: FaultState,
+    /// Present in [`Behaviour::Nacos25`](crate::Behaviour::Nacos25).
+    pub(crate) oddities: Option<Arc<Oddities>>,
+    /// Asks everything to end in its own time.
+    pub(crate) stop: CancellationToken,
+    /// All tasks of the server.
+    pub(crate) tasks: TaskTracker,
+    /// Numbers the requests to clients, in the whole server.
+    request_ids: AtomicU64,
+    persistence_noted: AtomicBool,
+    beats_noted: AtomicBool,
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context").field("registry", &self.registry).finish_non_exhaustive()
+    }
+}
+
+/// What a list is made for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ListRequest<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) form: NameForm,
+    pub(crate) clusters: Option<&'a str>,
+    pub(crate) healthy_only: bool,
+}
+
+impl Context {
+    /// The second value drives the recorded behaviour's delayed pushes, if that is chosen.
+    pub(crate) fn new(
+        settings: Settings,
+        oddities: Option<Oddities>,
+        skew_ms: i64,
+        abort: CancellationToken,
+        seed: u64,
+    ) -> (Arc<Self>, Option<Arc<DelayEngine>>) {
+        let oddities = oddities.map(Arc::new);
+        let mut engine = None;
+        let context = Arc::new_cyclic(|weak: &Weak<Self>| {
+            let propagation: Arc<dyn Propagation> = match &oddities {
+                None => Arc::new(Direct),
+                Some(_) => Arc::clone(engine.insert(Arc::new(DelayEngine::new(weak.clone())))) as _,
+            };
+            let registry = Registry::new(RegistrySettings {
+                max_services_per_client: settings.max_services_per_client,
+                max_instances_per_service: settings.max_instances_per_service,
+                stale: oddities.clone(),
+                propagation,
+            });
+            let connections = ConnectionTable::new(settings.max_buffered);
+            Self {
+                settings,
+                clock: Clock::new(skew_ms),
+                counters: LiveCounters::default(),
+                registry,
+                connections,
+                fault: FaultState::new(seed, abort),
+                oddities,
+                stop: CancellationToken::new(),
+                tasks: TaskTracker::new(),
+                request_ids: AtomicU64::new(1),
+                persistence_noted: AtomicBool::new(false),
+                beats_noted: AtomicBool::new(false),
+            }
+        });
+        (context, engine)
+    }
+
+    pub(crate) fn next_request_id(&self) -> u64 {
+        self.request_ids.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A number that no other instance of this server got.
+    pub(crate) fn snowflake(&self) -> u64 {
+        let ms = u64::try_from(self.clock.wall_ms()).unwrap_or_default();
+        (ms << 20) | (self.next_request_id() & 0xf_ffff)
+    }
+
+    /// Says once that persistent instances do not survive this process.
+    pub(crate) fn note_memory_only_persistence(&self) {
+        if !self.persistence_noted.swap(true, Ordering::Relaxed) {
+            tracing::warn!("persistent instances are kept in memory only: they are gone when this server ends");
+        }
+    }
+
+    /// Says once that registrations by HTTP do not expire.
+    pub(crate) fn note_missing_beats(&self) {
+        if !self.beats_noted.swap(true, Ordering::Relaxed) {
+            tracing::warn!("beats are not implemented: an instance registered by HTTP stays until it is deregistered");
+        }
+    }
+
+    /// The list that subscribers with this filter are pushed: encoded once per revision and filter.
+    pub(crate) fn encoded_list(&self, service: &Arc<Service>, clusters: Option<&Arc<str>>) -> Bytes {
+        let view = self.registry.view(service, self.clock.wall_ms());
+        view.encoded(clusters, || {
+            let request = ListRequest {
+                group: &service.group,
+                name: &service.name,
+                form: NameForm::Bare,
+                clusters: clusters.map(AsRef::as_ref),
+                healthy_only: false,
+            };
+            self.encode(&view, view.last_ref_time, request)
+        })
+    }
+
+    /// The list that answers a request about a service, known or not.
+    pub(crate) fn answer_list(&self, service: Option<&Arc<Service>>, request: ListRequest<'_>) -> Bytes {
+        let now = self.clock.wall_ms();
+        let view = match service {
+            // One less than now, so that the first list of a service that appears in this millisecond is newer.
+            None => Arc::new(View::empty(now - 1)),
+            Some(service) => self.registry.view(service, now),
+        };
+        // The recorded server stamps the answer, not the list.
+        let last_ref_time = if self.oddities.is_some() { now } else { view.last_ref_time };
+        self.encode(&view, last_ref_time, request)
+    }
+
+    fn encode(&self, view: &View, last_ref_time: i64, request: ListRequest<'_>) -> Bytes {
+        let ListRequest { group, name, form, clusters, healthy_only } = request;
+        let omit_missing = self.oddities.is_some();
+        ListJson { group, name, form, view, clusters, healthy_only, last_ref_time, omit_missing }.encode()
+    }
+}

@@ -1,0 +1,67 @@
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// What the server did so far; a snapshot of running counters.
+        #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Counters { $($(#[$doc])* pub $name: u64,)* }
+
+        /// The counters themselves.
+        #[derive(Debug, Default)]
+        pub(crate) struct LiveCounters { $(pub(crate) $name: Counter,)* }
+
+        impl LiveCounters {
+            pub(crate) fn snapshot(&self) -> Counters {
+                Counters { $($name: self.$name.get(),)* }
+            }
+        }
+    };
+}
+
+counters! {
+    /// TCP connections accepted on the gRPC port.
+    connections,
+    /// TCP connections turned away because there were too many.
+    connections_refused,
+    /// Set-ups accepted.
+    setups,
+    /// Unary gRPC requests answered.
+    requests,
+    /// Of those, answers that were no success.
+    requests_refused,
+    /// HTTP requests answered.
+    http_requests,
+    /// Pushes written, repetitions included.
+    pushes,
+    /// Of those, pushes of a list that was sent before and not acknowledged.
+    pushes_repeated,
+    /// Pushes that a fault swallowed.
+    pushes_dropped,
+    /// Positive acknowledgements of pushes.
+    acks,
+    /// Negative acknowledgements of pushes.
+    refusals,
+    /// Probes sent to silent connections.
+    probes,
+    /// Connections unregistered because they stayed silent.
+    evictions,
+    /// Connections closed because pushes were never acknowledged.
+    unacknowledged_closed,
+    /// Connection resets sent on request.
+    resets,
+}
+
+/// One running counter.
+#[derive(Debug, Default)]
+pub(crate) struct Counter(AtomicU64);
+
+impl Counter {
+    pub(crate) fn add(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,177 @@
+use bytes::Bytes;
+use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
+use serde::{Serialize, Serializer};
+
+use super::instance::{Host, Instance, InstanceId};
+use super::service::Kind;
+use super::view::View;
+
+const BEAT_INTERVAL: &str = "preserved.heart.beat.interval";
+const BEAT_TIMEOUT: &str = "preserved.heart.beat.timeout";
+const DELETE_TIMEOUT: &str = "preserved.ip.delete.timeout";
+const ID_GENERATOR: &str = "preserved.instance.id.generator";
+
+/// How a list names its service: bare over gRPC, with the group over HTTP v1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NameForm {
+    Bare,
+    Grouped,
+}
+
+/// A list on its way to JSON: writes the wire form straight from the compact rows.
+#[derive(Debug)]
+pub(crate) struct ListJson<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) form: NameForm,
+    pub(crate) view: &'a View,
+    pub(crate) clusters: Option<&'a str>,
+    pub(crate) healthy_only: bool,
+    pub(crate) last_ref_time: i64,
+    /// Leave out what is missing, as real servers do, instead of writing it empty.
+    pub(crate) omit_missing: bool,
+}
+
+impl ListJson<'_> {
+    pub(crate) fn encode(&self) -> Bytes {
+        let mut out = Vec::with_capacity(256 + 320 * self.view.len());
+        // Keys are texts and memory takes everything, so there is nothing that could fail.
+        let written = serde_json::to_writer(&mut out, self);
+        debug_assert!(written.is_ok());
+        out.into()
+    }
+}
+
+impl Serialize for ListJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("ServiceInfo", 11)?;
+        match self.form {
+            NameForm::Bare => out.serialize_field("name", self.name)?,
+            NameForm::Grouped => out.serialize_field("name", &Text(format_args!("{}@@{}", self.group, self.name)))?,
+        }
+        out.serialize_field("groupName", self.group)?;
+        match self.clusters {
+            None if self.omit_missing => {}
+            clusters => out.serialize_field("clusters", clusters.unwrap_or_default())?,
+        }
+        out.serialize_field("cacheMillis", &10_000)?;
+        out.serialize_field("hosts", &Hosts(self))?;
+        out.serialize_field("lastRefTime", &self.last_ref_time)?;
+        out.serialize_field("checksum", "")?;
+        out.serialize_field("allIPs", &false)?;
+        out.serialize_field("allIps", &false)?;
+        out.serialize_field("reachProtectionThreshold", &false)?;
+        out.serialize_field("valid", &true)?;
+        out.end()
+    }
+}
+
+struct Hosts<'a>(&'a ListJson<'a>);
+
+impl Serialize for Hosts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let list = self.0;
+        let mut out = serializer.serialize_seq(None)?;
+        for instance in list.view.listed(list.clusters, list.healthy_only) {
+            out.serialize_element(&Row { instance, list })?;
+        }
+        out.end()
+    }
+}
+
+struct Row<'a> {
+    instance: &'a Instance,
+    list: &'a ListJson<'a>,
+}
+
+impl Serialize for Row<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { instance, list } = self;
+        let mut out = serializer.serialize_struct("Instance", 14)?;
+        match &instance.id {
+            InstanceId::Given(text) => out.serialize_field("instanceId", text)?,
+            InstanceId::Derived => out.serialize_field("instanceId", &self.derived_id(&instance.cluster))?,
+            InstanceId::DerivedNullCluster => out.serialize_field("instanceId", &self.derived_id("null"))?,
+            InstanceId::DerivedEmptyCluster => out.serialize_field("instanceId", &self.derived_id(""))?,
+        }
+        match &instance.host {
+            Host::Absent if list.omit_missing => {}
+            Host::Absent => out.serialize_field("ip", "")?,
+            host => out.serialize_field("ip", &Text(host))?,
+        }
+        out.serialize_field("port", &instance.port)?;
+        out.serialize_field("weight", &Weight(instance.weight))?;
+        out.serialize_field("healthy", &instance.healthy)?;
+        out.serialize_field("enabled", &instance.enabled)?;
+        out.serialize_field("ephemeral", &(list.view.kind == Kind::Ephemeral))?;
+        out.serialize_field("clusterName", &*instance.cluster)?;
+        out.serialize_field("serviceName", &Text(format_args!("{}@@{}", list.group, list.name)))?;
+        out.serialize_field("metadata", &Metadata(instance))?;
+        out.serialize_field("instanceHeartBeatInterval", &time(instance, BEAT_INTERVAL, 5_000))?;
+        out.serialize_field("instanceHeartBeatTimeOut", &time(instance, BEAT_TIMEOUT, 15_000))?;
+        out.serialize_field("ipDeleteTimeout", &time(instance, DELETE_TIMEOUT, 30_000))?;
+        let generator = if instance.metadata.is_empty() { Some("simple") } else { instance.metadata(ID_GENERATOR) };
+        if let Some(generator) = generator {
+            out.serialize_field("instanceIdGenerator", generator)?;
+        }
+        out.end()
+    }
+}
+
+impl Row<'_> {
+    fn derived_id<'b>(&'b self, cluster: &'b str) -> impl Serialize + 'b {
+        struct Id<'b>(&'b Row<'b>, &'b str);
+        impl Serialize for Id<'_> {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                let Row { instance, list } = self.0;
+                let (host, port, cluster) = (&instance.host, instance.port, self.1);
+                serializer.collect_str(&format_args!("{host}#{port}#{cluster}#{}@@{}", list.group, list.name))
+            }
+        }
+        Id(self, cluster)
+    }
+}
+
+struct Text<T>(T);
+
+impl<T: std::fmt::Display> Serialize for Text<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+struct Metadata<'a>(&'a Instance);
+
+impl Serialize for Metadata<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let entries = &self.0.metadata;
+        let mut out = serializer.serialize_map(Some(entries.len()))?;
+        for (key, value) in entries {
+            out.serialize_entry(key, value)?;
+        }
+        out.end()
+    }
+}
+
+struct Weight(f64);
+
+impl Serialize for Weight {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if self.0.is_finite() {
+            serializer.serialize_f64(self.0)
+        } else if self.0.is_nan() {
+            serializer.serialize_str("NaN")
+        } else {
+            serializer.serialize_str(if self.0 > 0.0 { "Infinity" } else { "-Infinity" })
+        }
+    }
+}
+
+/// Only plain digits count; everything else leaves the default.
+fn time(instance: &Instance, key: &str, default: i64) -> i64 {
+    instance
+        .metadata(key)
+        .filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}

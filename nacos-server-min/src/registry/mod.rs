@@ -1,0 +1,29 @@
+//! What is registered where: services, the records clients publish into them, and who subscribed to what.
+//!
+//! ```text
+//!   Client (a connection, or an internal one per ip:port)
+//!     │ publishes one Record per service          │ subscribes, with a cluster filter
+//!     ▼                                           ▼
+//!   Service { records, subscribers, revision } ── View: one row per (ip, port, cluster), the newest client's
+//! ```
+//!
+//! Synchronous and free of any runtime. A write changes the record and raises the revision under the service's own mutex; the
+//! sorted list is built by the first reader of a revision. Locks are taken in the order client → service → group index, and
+//! no method calls out while holding one except to [`Propagation`], whose implementations only note what they are told.
+
+mod client;
+mod instance;
+mod json;
+mod names;
+mod page;
+mod service;
+mod store;
+mod view;
+
+pub(crate) use client::{Client, ServiceRef};
+pub(crate) use instance::{Instance, InstanceId};
+pub(crate) use json::{ListJson, NameForm};
+pub(crate) use page::{Page, PageError};
+pub(crate) use service::{KeyRef, Kind, Published, Service, Subscriber};
+pub(crate) use store::{Propagation, Registry, RegistrySettings, Sink, WriteError};
+pub(crate) use view::View;

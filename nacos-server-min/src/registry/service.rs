@@ -1,0 +1,249 @@
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::client::Client;
+use super::instance::Instance;
+use super::view::{Rows, View};
+
+/// The identity of a service, borrowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct KeyRef<'a> {
+    pub(crate) namespace: &'a str,
+    pub(crate) group: &'a str,
+    pub(crate) name: &'a str,
+}
+
+/// A service is wholly one or the other, as its first registration decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Ephemeral,
+    Persistent,
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ephemeral => "ephemeral",
+            Self::Persistent => "persistent",
+        })
+    }
+}
+
+/// What one client publishes into one service.
+#[derive(Debug, Clone)]
+pub(crate) enum Published {
+    One(Arc<Instance>),
+    Many(Box<[Arc<Instance>]>),
+}
+
+impl Published {
+    pub(crate) fn as_slice(&self) -> &[Arc<Instance>] {
+        match self {
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Many(many) => many,
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Record {
+    pub(super) client: u64,
+    pub(super) published: Published,
+}
+
+/// Almost every service of a large registry has exactly one record, which then takes no heap of its own.
+#[derive(Debug, Default)]
+pub(super) enum Records {
+    #[default]
+    None,
+    One(Record),
+    /// Sorted by client.
+    Many(Vec<Record>),
+}
+
+impl Records {
+    pub(super) fn as_slice(&self) -> &[Record] {
+        match self {
+            Self::None => &[],
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Many(many) => many,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.as_slice().is_empty()
+    }
+
+    /// Puts the record in place of the client's previous one, which is returned.
+    pub(super) fn put(&mut self, record: Record) -> Option<Published> {
+        match self {
+            Self::None => {
+                *self = Self::One(record);
+                None
+            }
+            Self::One(one) if one.client == record.client => {
+                Some(std::mem::replace(&mut one.published, record.published))
+            }
+            Self::One(_) => {
+                if let Self::One(one) = std::mem::take(self) {
+                    let mut many = vec![one, record];
+                    many.sort_unstable_by_key(|r| r.client);
+                    *self = Self::Many(many);
+                }
+                None
+            }
+            Self::Many(many) => match many.binary_search_by_key(&record.client, |r| r.client) {
+                Ok(at) => many.get_mut(at).map(|r| std::mem::replace(&mut r.published, record.published)),
+                Err(at) => {
+                    many.insert(at, record);
+                    None
+                }
+            },
+        }
+    }
+
+    pub(super) fn remove(&mut self, client: u64) -> Option<Published> {
+        match self {
+            Self::None => None,
+            Self::One(one) if one.client == client => match std::mem::take(self) {
+                Self::One(one) => Some(one.published),
+                Self::None | Self::Many(_) => None,
+            },
+            Self::One(_) => None,
+            Self::Many(many) => {
+                let at = many.binary_search_by_key(&client, |r| r.client).ok()?;
+                let removed = many.remove(at).published;
+                if many.len() == 1 {
+                    *self = many.pop().map_or(Self::None, Self::One);
+                }
+                Some(removed)
+            }
+        }
+    }
+}
+
+/// A client that wants to hear of changes.
+#[derive(Debug, Clone)]
+pub(crate) struct Subscriber {
+    pub(crate) client: Arc<Client>,
+    /// Its cluster filter, verbatim; `None` for null.
+    pub(crate) clusters: Option<Arc<str>>,
+}
+
+/// One service, known because something was registered in it or somebody subscribed to it.
+#[derive(Debug)]
+pub(crate) struct Service {
+    pub(crate) namespace: Arc<str>,
+    pub(crate) group: Arc<str>,
+    pub(crate) name: Box<str>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) records: Records,
+    /// Sorted by client number. Boxed because most services have none.
+    #[expect(clippy::box_collection, reason = "16 bytes less per service without subscribers")]
+    pub(super) subscribers: Option<Box<Vec<Subscriber>>>,
+    /// The list of the current revision, if it was needed and is worth keeping.
+    pub(super) view: Option<Arc<View>>,
+    /// Sum of all writes.
+    pub(super) revision: u64,
+    /// The revision `last_ref_time` belongs to.
+    pub(super) timed_revision: u64,
+    pub(super) last_ref_time: i64,
+    /// Instances in all records.
+    pub(super) instances: usize,
+    /// Seconds of the server's own clock when the last record went.
+    pub(super) empty_since: u32,
+    /// `None` until something was registered: subscribing alone does not create a service.
+    pub(super) kind: Option<Kind>,
+    /// Taken out of the registry: whoever still holds it must look again.
+    pub(super) dead: bool,
+}
+
+impl Service {
+    pub(super) fn new(namespace: Arc<str>, group: Arc<str>, name: &str) -> Self {
+        Self { namespace, group, name: name.into(), state: Mutex::default() }
+    }
+
+    pub(crate) fn key(&self) -> KeyRef<'_> {
+        KeyRef { namespace: &self.namespace, group: &self.group, name: &self.name }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `None` while nothing was registered in it.
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        self.lock().kind
+    }
+
+    pub(crate) fn subscribers(&self) -> Vec<Subscriber> {
+        self.lock().subscribers.as_deref().cloned().unwrap_or_default()
+    }
+}
+
+impl State {
+    pub(super) fn subscribers(&self) -> &[Subscriber] {
+        self.subscribers.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn touch(&mut self, keep_view: bool) {
+        self.revision += 1;
+        if !keep_view {
+            self.view = None;
+        }
+    }
+
+    /// Adds the subscriber, or replaces its filter; true if it is new.
+    pub(super) fn subscribe(&mut self, subscriber: Subscriber) -> bool {
+        let all = self.subscribers.get_or_insert_default();
+        match all.binary_search_by_key(&subscriber.client.number, |s| s.client.number) {
+            Ok(at) => {
+                if let Some(known) = all.get_mut(at) {
+                    known.clusters = subscriber.clusters;
+                }
+                false
+            }
+            Err(at) => {
+                all.insert(at, subscriber);
+                true
+            }
+        }
+    }
+
+    pub(super) fn unsubscribe(&mut self, client: u64) -> Option<Subscriber> {
+        let all = self.subscribers.as_deref_mut()?;
+        let at = all.binary_search_by_key(&client, |s| s.client.number).ok()?;
+        let removed = all.remove(at);
+        if all.is_empty() {
+            self.subscribers = None;
+        }
+        Some(removed)
+    }
+
+    /// The list of the current revision. `now` is the wall clock in milliseconds.
+    pub(super) fn current_view(&mut self, rows: Rows, now: i64) -> Arc<View> {
+        if let Some(view) = &self.view {
+            return Arc::clone(view);
+        }
+        let view = Arc::new(self.build_view(rows, now));
+        // A single row is built faster than it is worth the memory, unless a push will want its encoded form again.
+        if view.len() > 1 || self.subscribers.is_some() {
+            self.view = Some(Arc::clone(&view));
+        }
+        view
+    }
+
+    pub(super) fn build_view(&mut self, rows: Rows, now: i64) -> View {
+        if self.timed_revision != self.revision || self.last_ref_time == 0 {
+            self.timed_revision = self.revision;
+            self.last_ref_time = now.max(self.last_ref_time + 1);
+        }
+        let records = self.records.as_slice();
+        let published = records.iter().flat_map(|r| r.published.as_slice().iter().map(move |i| (r.client, i)));
+        View::new(published, rows, self.kind.unwrap_or(Kind::Ephemeral), self.last_ref_time)
+    }
+}

@@ -1,0 +1,468 @@
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use hashbrown::HashTable;
+
+use super::client::{Client, ServiceRef};
+use super::instance::{Host, Instance};
+use super::names::Names;
+use super::page::Page;
+use super::service::{KeyRef, Kind, Published, Record, Service, State, Subscriber};
+use super::view::{Rows, View};
+use crate::oddity::Oddities;
+
+/// Told about a client's subscriptions and their services' changes, under the service's lock: it may only take note.
+pub(crate) trait Sink: Send + Sync {
+    /// The client subscribed, or changed its filter (`first` false).
+    fn subscribed(&self, service: &Arc<Service>, clusters: Option<&Arc<str>>, first: bool);
+    /// The client unsubscribed.
+    fn unsubscribed(&self, service: &Arc<Service>);
+    /// The service's list is another one now.
+    fn changed(&self, service: &Arc<Service>);
+}
+
+/// Decides when subscribers hear of a write. Called under the service's lock.
+pub(crate) trait Propagation: Send + Sync {
+    /// The service changed; `subscribers` are its present ones.
+    fn changed(&self, service: &Arc<Service>, subscribers: &[Subscriber]);
+    /// `subscriber` subscribed for the first time.
+    fn subscribed(&self, service: &Arc<Service>, subscriber: &Subscriber);
+}
+
+/// How the registry behaves; see [`crate::Settings`] for the defaults.
+pub(crate) struct RegistrySettings {
+    pub(crate) max_services_per_client: usize,
+    pub(crate) max_instances_per_service: usize,
+    /// Present when reads come from views that only the push engine renews.
+    pub(crate) stale: Option<Arc<Oddities>>,
+    pub(crate) propagation: Arc<dyn Propagation>,
+}
+
+/// Why a write was not taken. Nothing is changed then.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WriteError {
+    /// The client is closed.
+    ClientClosed,
+    /// The service is of the other kind.
+    OtherKind(Kind),
+    /// The service would have too many instances, or the client too many services.
+    TooMany(&'static str),
+}
+
+/// Sizes, for metrics.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StoreStats {
+    pub(crate) services: usize,
+    pub(crate) instances: usize,
+    pub(crate) subscriptions: usize,
+    pub(crate) ephemeral_clients: usize,
+    pub(crate) persistent_clients: usize,
+}
+
+const SHARDS: usize = 64;
+
+/// A listed service, ordered by name within its group.
+struct Listed(Arc<Service>);
+
+impl PartialEq for Listed {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.name == other.0.name
+    }
+}
+impl Eq for Listed {}
+impl PartialOrd for Listed {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Listed {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.name.cmp(&other.0.name)
+    }
+}
+impl std::borrow::Borrow<str> for Listed {
+    fn borrow(&self) -> &str {
+        &self.0.name
+    }
+}
+
+type Groups = HashMap<Arc<str>, HashMap<Arc<str>, BTreeSet<Listed>>>;
+
+/// All services of this server.
+pub(crate) struct Registry {
+    pub(crate) names: Names,
+    settings: RegistrySettings,
+    hasher: RandomState,
+    shards: Box<[RwLock<HashTable<Arc<Service>>>]>,
+    /// namespace → group → services that something was registered in.
+    groups: Mutex<Groups>,
+    /// Clients that stand for one `ip:port`, by their name.
+    internal: Mutex<HashMap<Box<str>, Arc<Client>>>,
+    next_client: AtomicU64,
+    instances: AtomicI64,
+    subscriptions: AtomicI64,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry").field("stats", &self.stats()).finish_non_exhaustive()
+    }
+}
+
+impl Registry {
+    pub(crate) fn new(settings: RegistrySettings) -> Self {
+        Self {
+            names: Names::default(),
+            settings,
+            hasher: RandomState::new(),
+            shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
+            groups: Mutex::default(),
+            internal: Mutex::default(),
+            next_client: AtomicU64::new(1),
+            instances: AtomicI64::new(0),
+            subscriptions: AtomicI64::new(0),
+        }
+    }
+
+    fn rows(&self) -> Rows {
+        if self.settings.stale.is_some() { Rows::Distinct } else { Rows::NewestClient }
+    }
+
+    // === clients ===
+
+    pub(crate) fn open_client(&self, name: &str, sink: Option<Arc<dyn Sink>>) -> Arc<Client> {
+        Arc::new(Client::new(self.next_client.fetch_add(1, Ordering::Relaxed), name.into(), sink))
+    }
+
+    /// Takes everything back that the client published or subscribed to. Later writes of it are refused.
+    pub(crate) fn close_client(&self, client: &Arc<Client>, seconds: u32) {
+        let (published, subscribed) = {
+            let mut state = client.lock();
+            state.open = false;
+            (std::mem::take(&mut state.published), std::mem::take(&mut state.subscribed))
+        };
+        for ServiceRef(service) in subscribed {
+            let mut state = service.lock();
+            self.drop_subscriber(&service, &mut state, client);
+        }
+        for ServiceRef(service) in published {
+            let mut state = service.lock();
+            self.drop_record(&service, &mut state, client.number, seconds);
+        }
+    }
+
+    // === writes ===
+
+    /// Sets what `client` publishes into the service.
+    pub(crate) fn publish(
+        &self,
+        client: &Arc<Client>,
+        key: KeyRef<'_>,
+        kind: Kind,
+        published: Published,
+    ) -> Result<(), WriteError> {
+        loop {
+            let service = self.obtain(key);
+            let mut mine = client.lock();
+            if !mine.open {
+                return Err(WriteError::ClientClosed);
+            }
+            let mut state = service.lock();
+            if state.dead {
+                continue;
+            }
+            if let Some(other) = state.kind.filter(|known| *known != kind) {
+                return Err(WriteError::OtherKind(other));
+            }
+            let reference = ServiceRef(Arc::clone(&service));
+            if mine.published.len() >= self.settings.max_services_per_client && !mine.published.contains(&reference) {
+                return Err(WriteError::TooMany("services per client"));
+            }
+            self.put_record(&service, &mut state, kind, Record { client: client.number, published })?;
+            mine.published.insert(reference);
+            return Ok(());
+        }
+    }
+
+    fn put_record(
+        &self,
+        service: &Arc<Service>,
+        state: &mut State,
+        kind: Kind,
+        record: Record,
+    ) -> Result<(), WriteError> {
+        let added = record.published.as_slice().len();
+        if state.instances + added > self.settings.max_instances_per_service {
+            return Err(WriteError::TooMany("instances per service"));
+        }
+        if state.kind.is_none() {
+            state.kind = Some(kind);
+            self.list(service);
+        }
+        let removed = state.records.put(record).map_or(0, |old| old.as_slice().len());
+        state.instances = state.instances + added - removed;
+        self.count_instances(added, removed);
+        self.changed(service, state);
+        Ok(())
+    }
+
+    /// Removes what `client` publishes into the service; false if there was nothing.
+    pub(crate) fn withdraw(&self, client: &Arc<Client>, key: KeyRef<'_>, seconds: u32) -> bool {
+        let Some(service) = self.find(key) else { return false };
+        let mut mine = client.lock();
+        if !mine.published.remove(&ServiceRef(Arc::clone(&service))) {
+            return false;
+        }
+        let mut state = service.lock();
+        self.drop_record(&service, &mut state, client.number, seconds);
+        true
+    }
+
+    fn drop_record(&self, service: &Arc<Service>, state: &mut State, client: u64, seconds: u32) {
+        let Some(removed) = state.records.remove(client) else { return };
+        state.instances -= removed.as_slice().len();
+        self.count_instances(0, removed.as_slice().len());
+        if state.records.is_empty() {
+            state.empty_since = seconds;
+        }
+        self.changed(service, state);
+    }
+
+    fn changed(&self, service: &Arc<Service>, state: &mut State) {
+        state.touch(self.settings.stale.is_some());
+        self.settings.propagation.changed(service, state.subscribers());
+    }
+
+    /// Publishes an instance for the internal client of its address.
+    pub(crate) fn publish_internal(&self, key: KeyRef<'_>, kind: Kind, instance: Instance) -> Result<(), WriteError> {
+        let name = internal_name(&instance.host, instance.port, kind);
+        let mut internal = self.lock_internal();
+        let known = internal.get(name.as_str()).cloned();
+        let client = known.unwrap_or_else(|| self.open_client(&name, None));
+        self.publish(&client, key, kind, Published::One(Arc::new(instance)))?;
+        internal.entry(name.into_boxed_str()).or_insert(client);
+        Ok(())
+    }
+
+    /// Removes the instance that the internal client of this address published into the service.
+    pub(crate) fn withdraw_internal(
+        &self,
+        key: KeyRef<'_>,
+        kind: Kind,
+        ip: Option<&str>,
+        port: u16,
+        seconds: u32,
+    ) -> bool {
+        let name = internal_name(&Host::new(ip), port, kind);
+        let mut internal = self.lock_internal();
+        let Some(client) = internal.get(name.as_str()) else { return false };
+        let removed = self.withdraw(client, key, seconds);
+        if client.sizes() == (0, 0) {
+            internal.remove(name.as_str());
+        }
+        removed
+    }
+
+    // === subscriptions ===
+
+    /// The second value is true for the client's first subscription of the service.
+    pub(crate) fn subscribe(
+        &self,
+        client: &Arc<Client>,
+        key: KeyRef<'_>,
+        clusters: Option<&str>,
+    ) -> Result<(Arc<Service>, bool), WriteError> {
+        let clusters = clusters.map(|text| self.names.intern(text));
+        loop {
+            let service = self.obtain(key);
+            let mut mine = client.lock();
+            if !mine.open {
+                return Err(WriteError::ClientClosed);
+            }
+            let mut state = service.lock();
+            if state.dead {
+                continue;
+            }
+            let reference = ServiceRef(Arc::clone(&service));
+            if mine.subscribed.len() >= self.settings.max_services_per_client && !mine.subscribed.contains(&reference) {
+                return Err(WriteError::TooMany("subscriptions per client"));
+            }
+            let subscriber = Subscriber { client: Arc::clone(client), clusters };
+            let first = state.subscribe(subscriber.clone());
+            if let Some(sink) = client.sink() {
+                sink.subscribed(&service, subscriber.clusters.as_ref(), first);
+            }
+            if first {
+                mine.subscribed.insert(reference);
+                self.subscriptions.fetch_add(1, Ordering::Relaxed);
+                self.settings.propagation.subscribed(&service, &subscriber);
+            }
+            drop(state);
+            return Ok((service, first));
+        }
+    }
+
+    /// True if there was a subscription.
+    pub(crate) fn unsubscribe(&self, client: &Arc<Client>, key: KeyRef<'_>) -> bool {
+        let Some(service) = self.find(key) else { return false };
+        let mut mine = client.lock();
+        if !mine.subscribed.remove(&ServiceRef(Arc::clone(&service))) {
+            return false;
+        }
+        let mut state = service.lock();
+        self.drop_subscriber(&service, &mut state, client);
+        true
+    }
+
+    fn drop_subscriber(&self, service: &Arc<Service>, state: &mut State, client: &Arc<Client>) {
+        if state.unsubscribe(client.number).is_some() {
+            self.subscriptions.fetch_sub(1, Ordering::Relaxed);
+        }
+        if let Some(sink) = client.sink() {
+            sink.unsubscribed(service);
+        }
+    }
+
+    // === reads ===
+
+    pub(crate) fn find(&self, key: KeyRef<'_>) -> Option<Arc<Service>> {
+        let hash = self.hasher.hash_one(key);
+        let shard = self.shard(hash).read().unwrap_or_else(PoisonError::into_inner);
+        shard.find(hash, |service| service.key() == key).cloned()
+    }
+
+    /// The list a reader gets: with every acknowledged write in it, unless views are meant to be stale.
+    pub(crate) fn view(&self, service: &Arc<Service>, now: i64) -> Arc<View> {
+        let mut state = service.lock();
+        let Some(oddities) = &self.settings.stale else { return state.current_view(self.rows(), now) };
+        if let Some(view) = &state.view {
+            return Arc::clone(view);
+        }
+        let missed = state.revision == 1 && oddities.first_query_misses();
+        let view = if missed { View::empty(now) } else { state.build_view(self.rows(), now) };
+        let view = Arc::new(view);
+        state.view = Some(Arc::clone(&view));
+        view
+    }
+
+    /// Renews a stale view.
+    pub(crate) fn renew(&self, service: &Arc<Service>, now: i64) {
+        let mut state = service.lock();
+        let view = state.build_view(self.rows(), now);
+        state.view = Some(Arc::new(view));
+    }
+
+    /// How many services the group has, and the names on one page of them.
+    pub(crate) fn list_page(&self, namespace: &str, group: &str, page: Page) -> (usize, Vec<Arc<Service>>) {
+        let groups = self.lock_groups();
+        let Some(services) = groups.get(namespace).and_then(|groups| groups.get(group)) else {
+            return (0, Vec::new());
+        };
+        let (skip, take) = page.bounds();
+        (services.len(), services.iter().skip(skip).take(take).map(|listed| Arc::clone(&listed.0)).collect())
+    }
+
+    pub(crate) fn stats(&self) -> StoreStats {
+        let services = self.lock_groups().values().flat_map(HashMap::values).map(BTreeSet::len).sum();
+        let internal = self.lock_internal();
+        let persistent = internal.keys().filter(|name| name.ends_with("#false")).count();
+        StoreStats {
+            services,
+            instances: usize::try_from(self.instances.load(Ordering::Relaxed)).unwrap_or(0),
+            subscriptions: usize::try_from(self.subscriptions.load(Ordering::Relaxed)).unwrap_or(0),
+            ephemeral_clients: internal.len() - persistent,
+            persistent_clients: persistent,
+        }
+    }
+
+    // === upkeep ===
+
+    /// Takes services out that have been empty for `after` seconds, and texts that nobody uses any more.
+    pub(crate) fn sweep(&self, seconds: u32, after: u32) -> usize {
+        let mut removed = 0;
+        for shard in &self.shards {
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            shard.retain(|service| {
+                let mut state = service.lock();
+                if !state.records.is_empty() || seconds.saturating_sub(state.empty_since) < after {
+                    return true;
+                }
+                if state.kind.take().is_some() {
+                    self.unlist(service);
+                    removed += 1;
+                }
+                state.view = None;
+                state.dead = state.subscribers.is_none();
+                !state.dead
+            });
+        }
+        self.names.sweep();
+        removed
+    }
+
+    // === inner helpers ===
+
+    fn obtain(&self, key: KeyRef<'_>) -> Arc<Service> {
+        if let Some(known) = self.find(key) {
+            return known;
+        }
+        let hash = self.hasher.hash_one(key);
+        let new = Service::new(self.names.intern(key.namespace), self.names.intern(key.group), key.name);
+        let mut shard = self.shard(hash).write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = shard.find(hash, |service| service.key() == key) {
+            return Arc::clone(known);
+        }
+        let service = Arc::new(new);
+        shard.insert_unique(hash, Arc::clone(&service), |service| self.hasher.hash_one(service.key()));
+        service
+    }
+
+    fn shard(&self, hash: u64) -> &RwLock<HashTable<Arc<Service>>> {
+        // The table itself uses the lowest and the highest bits.
+        #[expect(clippy::cast_possible_truncation, reason = "only some bits are wanted")]
+        let at = (hash >> 32) as usize % self.shards.len();
+        &self.shards[at]
+    }
+
+    fn list(&self, service: &Arc<Service>) {
+        let mut groups = self.lock_groups();
+        let group = groups.entry(Arc::clone(&service.namespace)).or_default().entry(Arc::clone(&service.group));
+        group.or_default().insert(Listed(Arc::clone(service)));
+    }
+
+    fn unlist(&self, service: &Arc<Service>) {
+        let mut groups = self.lock_groups();
+        let Some(namespace) = groups.get_mut(&service.namespace) else { return };
+        if let Some(group) = namespace.get_mut(&service.group) {
+            group.remove(&*service.name);
+            if group.is_empty() {
+                namespace.remove(&service.group);
+            }
+        }
+        if namespace.is_empty() {
+            groups.remove(&service.namespace);
+        }
+    }
+
+    fn count_instances(&self, added: usize, removed: usize) {
+        let delta = i64::try_from(added).unwrap_or(0) - i64::try_from(removed).unwrap_or(0);
+        if delta != 0 {
+            self.instances.fetch_add(delta, Ordering::Relaxed);
+        }
+    }
+
+    fn lock_groups(&self) -> MutexGuard<'_, Groups> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_internal(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Client>>> {
+        self.internal.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn internal_name(host: &Host, port: u16, kind: Kind) -> String {
+    format!("{host}:{port}#{}", kind == Kind::Ephemeral)
+}
