@@ -37,3 +37,7 @@ pub use model::{
     ServiceSnapshot, SnapshotSource, Weight,
 };
 pub use naming::select::PickRng;
+pub use naming::{
+    ClientStats, ConnectionStatus, Listener, NamingService, NamingServiceBuilder, Registration, RegistrationStatus,
+    ServiceHandle, ServicePage, ServiceWatch, ShutdownReport, StatusWatch, SubscribedService, Subscription,
+};

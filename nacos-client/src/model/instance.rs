@@ -156,7 +156,7 @@ impl Instance {
         self.key_parts().cmp(&other.key_parts())
     }
 
-    fn key_parts(&self) -> (&str, u16, &str) {
+    pub(crate) fn key_parts(&self) -> (&str, u16, &str) {
         (&self.ip, self.port, &self.cluster)
     }
 }
@@ -215,10 +215,14 @@ impl InstanceKey {
         Self { ip, port, cluster: cluster.to_owned() }
     }
 
+    pub(crate) fn parts(&self) -> (&str, u16, &str) {
+        (&self.ip, self.port, &self.cluster)
+    }
+
     /// Whether that is `instance`.
     #[must_use]
     pub fn is(&self, instance: &Instance) -> bool {
-        (self.ip.as_str(), self.port, self.cluster.as_str()) == instance.key_parts()
+        self.parts() == instance.key_parts()
     }
 }
 

@@ -136,6 +136,7 @@ pub(crate) struct KeyRef<'a> {
 }
 
 mod sealed {
+    #[expect(unnameable_types, reason = "that nobody can name it is what seals the trait")]
     pub trait Sealed {}
 }
 

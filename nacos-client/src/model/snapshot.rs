@@ -29,12 +29,20 @@ pub struct Held {
     pub count: usize,
 }
 
+impl Held {
+    pub(crate) const fn new(since: Instant, until: Option<Instant>, count: usize) -> Self {
+        Self { since, until, count }
+    }
+}
+
 /// An immutable list of the instances of one service, shared by all who read it.
 ///
 /// Instances are sorted by ip, port and cluster, and unique by these.
 pub struct ServiceSnapshot {
     key: ServiceKey,
     revision: u64,
+    /// How often a new connection confirmed the list after one was lost.
+    resyncs: u64,
     source: SnapshotSource,
     received_at: Instant,
     held: Option<Held>,
@@ -43,6 +51,7 @@ pub struct ServiceSnapshot {
 }
 
 /// The instances and what is derived from them, shared by snapshots that differ in their flags only.
+#[derive(Debug)]
 pub(crate) struct HostList {
     hosts: Arc<[Arc<Instance>]>,
     /// The server shows unhealthy instances as healthy.
@@ -88,9 +97,15 @@ pub(crate) struct SnapshotFlags {
 }
 
 impl ServiceSnapshot {
-    pub(crate) fn new(key: ServiceKey, revision: u64, received_at: Instant, flags: SnapshotFlags, list: Arc<HostList>) -> Self {
+    pub(crate) fn new(
+        key: ServiceKey, revision: u64, resyncs: u64, received_at: Instant, flags: SnapshotFlags, list: Arc<HostList>,
+    ) -> Self {
         let SnapshotFlags { held, stale_since } = flags;
-        Self { key, revision, source: SnapshotSource::Server, received_at, held, stale_since, list }
+        Self { key, revision, resyncs, source: SnapshotSource::Server, received_at, held, stale_since, list }
+    }
+
+    pub(crate) const fn resyncs(&self) -> u64 {
+        self.resyncs
     }
 
     pub(crate) fn list(&self) -> &Arc<HostList> {

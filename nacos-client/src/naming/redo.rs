@@ -1,0 +1,326 @@
+//! Making the server agree with the wishes of one service: a pure state machine.
+//!
+//! ```text
+//!              wished for ≠ known                 acknowledged
+//!   idle(known) ───────────────▶ in flight(sent) ───────────────▶ idle(known = sent)
+//!        ▲                          │ refused: what is new in it is left out; failed: back-off of this service
+//!        └──────────────────────────┘
+//!   a new epoch: nothing is known, so nothing unwanted is deregistered
+//! ```
+//!
+//! A connection holds *one* record per service: one instance or one batch. So the full set is sent, never a part; and at
+//! most one mutating call per service is in flight, because servers run the calls of a connection in parallel.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::backoff::Backoff;
+use super::link::Link;
+use super::persistent::PersistentWishes;
+use super::plan::{Plan, contains, plan, plan_adding};
+use super::slot::REFUSED_RETRY;
+use super::trouble::Trouble;
+use super::wishes::{Verdict, Wish, Wishes};
+use crate::model::{Instance, ServiceKey};
+use crate::transport::{Call, CallError, Dialect, Epoch};
+
+/// First server version with batches.
+const BATCH_NEEDS: &str = "2.1.1";
+
+/// Everything wanted and known about the registrations of one service.
+#[derive(Debug, Default)]
+pub(crate) struct Redo {
+    pub(crate) wishes: Wishes,
+    pub(crate) persistent: PersistentWishes,
+    slot: Slot,
+    /// Calls begun so far.
+    flights: u64,
+}
+
+/// What one connection is known to hold.
+#[derive(Debug, Default)]
+struct Slot {
+    epoch: Option<Epoch>,
+    /// Acknowledged; sorted by identity.
+    known: Vec<Arc<Instance>>,
+    /// What failed calls may have left there.
+    maybe: Vec<Arc<Instance>>,
+    flight: Option<Flight>,
+    backoff: Backoff,
+    /// The server of this connection knows no batches.
+    no_batch: bool,
+    copy: Copy,
+}
+
+/// During a handover: what the old connection holds must be on the new one, unchanged, before the old one goes.
+#[derive(Debug, Default, PartialEq, Eq)]
+enum Copy {
+    #[default]
+    No,
+    /// These are to be registered as they are.
+    Due(Vec<Arc<Instance>>),
+    /// Done; changes wait until the old connection is closed.
+    Done,
+}
+
+/// A call that is on its way.
+#[derive(Debug, Clone)]
+pub(crate) struct Flight {
+    /// Distinguishes it from calls before and after.
+    id: u64,
+    kind: FlightKind,
+}
+
+#[derive(Debug, Clone)]
+enum FlightKind {
+    /// What the connection will hold when it is acknowledged, with the version of each wish in it.
+    Set { after: Vec<Arc<Instance>>, versions: Vec<(Arc<Instance>, u64)>, batch: bool },
+    Persistent,
+}
+
+impl Redo {
+    /// The next call to send, if any; it must then be sent and reported with [`Redo::done`].
+    pub(crate) fn next(&mut self, key: &ServiceKey, link: &Link, now: Instant) -> Option<(Flight, Call)> {
+        self.observe(link);
+        if self.slot.flight.is_some() || self.slot.backoff.is_waiting(now) {
+            return None;
+        }
+        let session = link.session()?;
+        let (kind, call) = match self.next_set(key, session.info().dialect, now) {
+            Some(next) => next,
+            None => (FlightKind::Persistent, self.persistent.next(key, now)?),
+        };
+        self.flights += 1;
+        let flight = Flight { id: self.flights, kind };
+        self.slot.flight = Some(flight.clone());
+        Some((flight, call))
+    }
+
+    /// Turns to the current connection, if it is another one than before.
+    pub(crate) fn observe(&mut self, link: &Link) {
+        let epoch = link.epoch();
+        let old = link.old_epoch();
+        if self.slot.epoch == epoch {
+            if old.is_none() && self.slot.copy != Copy::No {
+                self.slot.copy = Copy::No;
+            }
+            return;
+        }
+        let replaced = old.is_some() && old == self.slot.epoch;
+        if replaced && self.slot.flight.is_some() {
+            // The old connection still answers, and what it holds is known only then.
+            return;
+        }
+        if self.slot.flight.as_ref().is_some_and(|f| matches!(f.kind, FlightKind::Persistent)) {
+            self.persistent.interrupted();
+        }
+        let before = std::mem::take(&mut self.slot);
+        self.slot.epoch = epoch;
+        if replaced && before.maybe.is_empty() && !before.known.is_empty() {
+            self.slot.copy = Copy::Due(before.known);
+        }
+        self.wishes.forget_acknowledgements();
+    }
+
+    /// Whether the new connection still lacks what the old one holds.
+    pub(crate) fn is_copying(&self, link: &Link) -> bool {
+        let still_on_old = self.slot.epoch.is_some() && self.slot.epoch == link.old_epoch();
+        still_on_old && self.slot.flight.is_some() || matches!(self.slot.copy, Copy::Due(_))
+    }
+
+    fn next_set(&mut self, key: &ServiceKey, dialect: Dialect, now: Instant) -> Option<(FlightKind, Call)> {
+        if self.slot.copy == Copy::Done {
+            return None;
+        }
+        let target = match &self.slot.copy {
+            // A record is copied whole or not at all: one that differs in anything would be listed beside the old one.
+            Copy::Due(copy) if copy.iter().any(|i| self.wishes.of(i).is_some()) => copy.clone(),
+            Copy::Due(_) => {
+                self.slot.copy = Copy::Done;
+                return None;
+            }
+            Copy::No | Copy::Done => self.target(now),
+        };
+        let planned = match dialect {
+            Dialect::Nacos => plan(&target, &self.slot.known, &self.slot.maybe),
+            Dialect::RNacos => plan_adding(&target, &self.slot.known, &self.slot.maybe),
+        };
+        let versions: Vec<_> = target.iter().filter_map(|i| self.version_of(i).map(|v| (Arc::clone(i), v))).collect();
+        let (after, call, batch) = match planned {
+            Plan::Nothing => {
+                self.acknowledge(&versions);
+                return None;
+            }
+            Plan::Deregister { instance, after } => (after, Call::Deregister { key: key.clone(), instance }, false),
+            Plan::Register { mut send, after } => match (send.pop(), send.is_empty()) {
+                (Some(instance), true) => (after, Call::Register { key: key.clone(), instance }, false),
+                (last, _) => {
+                    send.extend(last);
+                    (after, Call::RegisterBatch { key: key.clone(), instances: send }, true)
+                }
+            },
+        };
+        // What a removal leaves is acknowledged too, but not yet what else is wanted.
+        let versions = versions.into_iter().filter(|(i, _)| contains(&after, i)).collect();
+        Some((FlightKind::Set { after, versions, batch }, call))
+    }
+
+    /// The version of the wish that `instance` is the current form of.
+    fn version_of(&self, instance: &Instance) -> Option<u64> {
+        self.wishes.of(instance).filter(|wish| *wish.instance == *instance).map(|wish| wish.version)
+    }
+
+    /// What the connection should hold now: all wishes but those that the server is known not to take.
+    fn target(&mut self, now: Instant) -> Vec<Arc<Instance>> {
+        for wish in self.wishes.iter_mut() {
+            if matches!(wish.verdict, Verdict::Refused { until, .. } if until <= now) {
+                wish.verdict = Verdict::Suspect;
+            }
+        }
+        let single = self.slot.no_batch.then(|| self.wishes.iter().map(|w| w.order).min()).flatten();
+        let mut tried = false;
+        let mut target = Vec::with_capacity(self.wishes.len());
+        for wish in self.wishes.iter_mut() {
+            if single.is_some_and(|first| wish.order != first) {
+                wish.verdict = Verdict::Unsupported { needs: BATCH_NEEDS };
+            }
+            let taken = match wish.verdict {
+                Verdict::Open => true,
+                // One suspect at a time, so that a refusal says which it is.
+                Verdict::Suspect => !std::mem::replace(&mut tried, true),
+                Verdict::Refused { .. } | Verdict::Unsupported { .. } => false,
+            };
+            if taken {
+                target.push(Arc::clone(&wish.instance));
+            } else if let Ok(at) = self.slot.known.binary_search_by(|k| k.cmp_key(&wish.instance)) {
+                // A refused change leaves what was acknowledged before it.
+                target.extend(self.slot.known.get(at).cloned());
+            }
+        }
+        target
+    }
+
+    fn acknowledge(&mut self, versions: &[(Arc<Instance>, u64)]) {
+        for (instance, version) in versions {
+            if let Some(wish) = self.wishes.of_mut(instance) {
+                wish.acknowledged(*version);
+            }
+        }
+    }
+
+    /// A call ended. `false` if it was one of an earlier connection.
+    pub(crate) fn done(&mut self, flight: &Flight, result: Result<(), CallError>, now: Instant) -> bool {
+        if self.slot.flight.as_ref().is_none_or(|own| own.id != flight.id) {
+            return false;
+        }
+        self.slot.flight = None;
+        match (&flight.kind, result) {
+            (FlightKind::Persistent, Ok(())) => self.persistent.acknowledged(),
+            (FlightKind::Persistent, Err(error)) => match Trouble::of(error) {
+                Some(trouble) => self.persistent.failed(trouble, now),
+                None => self.link_over(now),
+            },
+            (FlightKind::Set { after, versions, .. }, Ok(())) => {
+                self.slot.known.clone_from(after);
+                self.slot.maybe.clear();
+                self.slot.backoff.clear();
+                self.acknowledge(versions);
+                if matches!(self.slot.copy, Copy::Due(_)) {
+                    self.slot.copy = Copy::Done;
+                }
+            }
+            (FlightKind::Set { after, batch, .. }, Err(error)) => self.set_failed(after, *batch, error, now),
+        }
+        true
+    }
+
+    /// The event that ends the epoch follows; until then there is nothing to try.
+    fn link_over(&mut self, now: Instant) {
+        self.persistent.interrupted();
+        self.slot.backoff.wait_until(now + REFUSED_RETRY);
+    }
+
+    fn set_failed(&mut self, after: &[Arc<Instance>], batch: bool, error: CallError, now: Instant) {
+        let Some(trouble) = Trouble::of(error) else {
+            self.slot.maybe.extend(after.iter().cloned());
+            return self.link_over(now);
+        };
+        if matches!(self.slot.copy, Copy::Due(_)) {
+            // It will be made as an ordinary change after the handover.
+            self.slot.copy = Copy::Done;
+        }
+        if batch && matches!(trouble, Trouble::Unsupported(_)) {
+            self.slot.no_batch = true;
+            return;
+        }
+        let new: Vec<_> = after.iter().filter(|i| !contains(&self.slot.known, i)).cloned().collect();
+        match (trouble.is_final(), &new[..]) {
+            (true, []) => self.slot.backoff.wait_until(now + REFUSED_RETRY),
+            (true, [one]) => self.refused(&[Arc::clone(one)], |wish| {
+                wish.verdict = Verdict::Refused { trouble: trouble.clone(), until: now + REFUSED_RETRY };
+            }),
+            (true, several) => self.refused(several, |wish| wish.verdict = Verdict::Suspect),
+            (false, _) => {
+                // It may have been done all the same.
+                self.slot.maybe.extend(after.iter().chain(&self.slot.known).cloned());
+                self.slot.maybe.sort_by(|a, b| a.cmp_key(b));
+                self.slot.maybe.dedup();
+                self.slot.backoff.next(now);
+                self.refused(&new, |wish| wish.failed(trouble.clone(), now));
+            }
+        }
+    }
+
+    /// Applies `verdict` to the wishes that are still what was sent.
+    fn refused(&mut self, sent: &[Arc<Instance>], verdict: impl Fn(&mut Wish)) {
+        for instance in sent {
+            if let Some(wish) = self.wishes.of_mut(instance).filter(|wish| *wish.instance == **instance) {
+                verdict(wish);
+            }
+        }
+    }
+
+    /// When to call [`Redo::next`] again, if nothing happens before.
+    pub(crate) fn wake_at(&self) -> Option<Instant> {
+        if self.slot.flight.is_some() || self.slot.epoch.is_none() {
+            return None;
+        }
+        let retry = [self.wishes.retry_at(), self.persistent.retry_at()].into_iter().flatten().min();
+        match self.slot.backoff.until() {
+            Some(until) => Some(retry.map_or(until, |at| at.max(until))),
+            None => retry,
+        }
+    }
+
+    /// Whether the current connection may still hold an instance of this identity.
+    pub(crate) fn may_be_held(&self, instance: &Instance) -> bool {
+        let slot = &self.slot;
+        let same = |i: &Arc<Instance>| i.key_parts() == instance.key_parts();
+        let in_flight = match slot.flight.as_ref().map(|f| &f.kind) {
+            Some(FlightKind::Set { after, .. }) => after.iter().any(same),
+            Some(FlightKind::Persistent) | None => false,
+        };
+        in_flight || slot.known.iter().chain(&slot.maybe).any(same)
+    }
+
+    /// How many instances are wanted but not acknowledged by the current connection.
+    pub(crate) fn backlog(&self) -> usize {
+        self.wishes.iter().filter(|wish| !wish.is_acknowledged()).count() + self.persistent.backlog()
+    }
+
+    /// Nothing is wanted, known or under way.
+    pub(crate) fn is_empty(&self) -> bool {
+        let slot = &self.slot;
+        let idle = slot.flight.is_none() && slot.known.is_empty() && slot.maybe.is_empty();
+        idle && self.wishes.is_empty() && self.persistent.is_empty()
+    }
+
+    /// Nothing ephemeral is left on the server, as far as is known.
+    pub(crate) fn is_clean(&self) -> bool {
+        self.slot.flight.is_none() && self.slot.known.is_empty() && self.slot.maybe.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests;

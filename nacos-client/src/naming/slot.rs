@@ -1,0 +1,322 @@
+//! The subscription of one service on the current connection, as a pure state machine.
+//!
+//! ```text
+//!              wanted                 answered             check due, refresh
+//!   nothing ──────────▶ Subscribe ──────────▶ subscribed ──────────────────▶ Query ─▶ subscribed
+//!                                                 │ not wanted
+//!                                                 └───────▶ Unsubscribe ─▶ nothing
+//!   a new epoch: nothing is subscribed, whatever was under way
+//! ```
+//!
+//! At most one call per service is in flight, so an unsubscription can never overtake a later subscription.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::backoff::Backoff;
+use super::trouble::Trouble;
+use crate::transport::Epoch;
+
+/// Servers answer from views that lag up to 0.6 s, so a check asks after that.
+const CHECK_DELAY: Duration = Duration::from_secs(1);
+/// A request the server refuses for good is tried again this much later.
+pub(crate) const REFUSED_RETRY: Duration = Duration::from_secs(30);
+/// Reconciliations of many services are spread by this share of the interval in either direction.
+const SPREAD: f64 = 0.2;
+
+/// A call about one service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SubCall {
+    Subscribe,
+    Unsubscribe,
+    Query,
+}
+
+/// A call that is on its way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SubFlight {
+    pub(crate) call: SubCall,
+    pub(crate) epoch: Epoch,
+    /// The refreshes asked for when it was sent: its answer serves all of them.
+    refresh: u64,
+}
+
+/// How a call ended.
+#[derive(Debug)]
+pub(crate) enum SubOutcome {
+    Answered,
+    /// The connection ended.
+    LinkOver,
+    /// Try again soon.
+    Transient(Trouble),
+    /// The server will not change its mind soon.
+    Final(Trouble),
+}
+
+#[derive(Debug)]
+pub(crate) struct SubSlot {
+    wanted: bool,
+    /// What the rest speaks of.
+    epoch: Option<Epoch>,
+    subscribed: bool,
+    flight: Option<SubFlight>,
+    backoff: Backoff,
+    trouble: Option<Trouble>,
+    check_at: Option<Instant>,
+    reconcile: Option<Duration>,
+    reconcile_at: Option<Instant>,
+    refresh_asked: u64,
+    refresh_served: u64,
+    /// The refreshes asked for when a query failed.
+    refresh_failed: u64,
+}
+
+impl SubSlot {
+    /// Nothing wanted; `reconcile` is the interval of reconciliations.
+    pub(crate) fn new(reconcile: Option<Duration>) -> Self {
+        Self {
+            wanted: false,
+            epoch: None,
+            subscribed: false,
+            flight: None,
+            backoff: Backoff::default(),
+            trouble: None,
+            check_at: None,
+            reconcile,
+            reconcile_at: None,
+            refresh_asked: 0,
+            refresh_served: 0,
+            refresh_failed: 0,
+        }
+    }
+
+    pub(crate) const fn is_wanted(&self) -> bool {
+        self.wanted
+    }
+
+    pub(crate) fn set_wanted(&mut self, wanted: bool) {
+        if wanted && !self.wanted {
+            // A new wish does not wait for the back-off of an earlier one.
+            self.backoff.clear();
+            self.trouble = None;
+            if self.subscribed || self.flight.is_some() {
+                // Its list was forgotten, and no push need follow: ask for it.
+                self.refresh_asked += 1;
+            }
+        }
+        self.wanted = wanted;
+    }
+
+    /// Nothing is wanted, known or under way.
+    pub(crate) const fn is_idle(&self) -> bool {
+        !self.wanted && !self.subscribed && self.flight.is_none()
+    }
+
+    pub(crate) const fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// Asks for a query 1 s from now; several merge into the first.
+    pub(crate) fn check(&mut self, now: Instant) {
+        self.check_at.get_or_insert(now + CHECK_DELAY);
+    }
+
+    /// Asks for a query now and returns a number to wait for with [`SubSlot::refreshed`].
+    pub(crate) fn refresh(&mut self) -> u64 {
+        self.refresh_asked += 1;
+        self.refresh_asked
+    }
+
+    /// Whether the list is as new as refresh number `ticket` asked for; the error if its query failed.
+    pub(crate) fn refreshed(&self, ticket: u64) -> Option<Result<(), Trouble>> {
+        if self.refresh_served >= ticket {
+            return Some(Ok(()));
+        }
+        let trouble = self.trouble.as_ref().filter(|_| self.refresh_failed >= ticket);
+        trouble.map(|trouble| Err(trouble.clone()))
+    }
+
+    /// The next call to send on the connection `epoch`. `decision_at` is when a query must decide about held instances.
+    pub(crate) fn next(&mut self, epoch: Option<Epoch>, decision_at: Option<Instant>, now: Instant) -> Option<SubFlight> {
+        if self.epoch != epoch {
+            // The server knows nothing of us on a new connection.
+            (self.epoch, self.subscribed, self.flight) = (epoch, false, None);
+            self.backoff.clear();
+            self.check_at = None;
+        }
+        let epoch = epoch?;
+        if self.flight.is_some() || self.backoff.is_waiting(now) {
+            return None;
+        }
+        let call = match (self.wanted, self.subscribed) {
+            (true, false) => SubCall::Subscribe,
+            (false, true) => SubCall::Unsubscribe,
+            (true, true) if self.query_due(decision_at, now) => SubCall::Query,
+            _ => return None,
+        };
+        if call == SubCall::Query {
+            self.check_at = None;
+            self.plan_reconciliation(now);
+        }
+        let flight = SubFlight { call, epoch, refresh: self.refresh_asked };
+        self.flight = Some(flight);
+        Some(flight)
+    }
+
+    fn query_due(&self, decision_at: Option<Instant>, now: Instant) -> bool {
+        let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
+        let refresh = self.refresh_asked > self.refresh_served.max(self.refresh_failed);
+        refresh || due(self.check_at) || due(self.reconcile_at) || due(decision_at)
+    }
+
+    /// When to call [`SubSlot::next`] again, if nothing happens before.
+    pub(crate) fn wake_at(&self, decision_at: Option<Instant>) -> Option<Instant> {
+        if self.flight.is_some() || self.epoch.is_none() {
+            return None;
+        }
+        let queries = [self.check_at, self.reconcile_at, decision_at].into_iter().flatten().min();
+        let queries = queries.filter(|_| self.wanted && self.subscribed);
+        match self.backoff.until() {
+            Some(until) => Some(queries.map_or(until, |at| at.max(until))),
+            None => queries,
+        }
+    }
+
+    /// A call ended. `false` if it is not the one under way: it belonged to an earlier connection.
+    pub(crate) fn done(&mut self, flight: SubFlight, outcome: SubOutcome, now: Instant) -> bool {
+        if self.flight != Some(flight) || self.epoch != Some(flight.epoch) {
+            return false;
+        }
+        self.flight = None;
+        match outcome {
+            SubOutcome::Answered => self.answered(flight, now),
+            // The event that ends the epoch follows; until then there is nothing to try.
+            SubOutcome::LinkOver => self.backoff.wait_until(now + REFUSED_RETRY),
+            SubOutcome::Transient(trouble) => {
+                let retry = self.backoff.next(now);
+                self.failed(flight, trouble, retry);
+            }
+            SubOutcome::Final(trouble) => self.failed(flight, trouble, now + REFUSED_RETRY),
+        }
+        true
+    }
+
+    fn answered(&mut self, flight: SubFlight, now: Instant) {
+        self.backoff.clear();
+        self.trouble = None;
+        match flight.call {
+            SubCall::Subscribe => self.subscribed = true,
+            SubCall::Unsubscribe => self.subscribed = false,
+            SubCall::Query => {}
+        }
+        if flight.call != SubCall::Unsubscribe {
+            self.refresh_served = self.refresh_served.max(flight.refresh);
+        }
+        if flight.call == SubCall::Subscribe {
+            self.plan_reconciliation(now);
+        }
+    }
+
+    fn failed(&mut self, flight: SubFlight, trouble: Trouble, retry: Instant) {
+        if flight.call == SubCall::Unsubscribe && trouble.is_final() {
+            // Nothing more can be done about it; pushes that still come are dropped.
+            self.subscribed = false;
+            return;
+        }
+        if flight.call == SubCall::Query {
+            self.check_at.get_or_insert(retry);
+        }
+        self.refresh_failed = self.refresh_failed.max(flight.refresh);
+        self.trouble = Some(trouble);
+        self.backoff.wait_until(retry);
+    }
+
+    fn plan_reconciliation(&mut self, now: Instant) {
+        self.reconcile_at = self.reconcile.map(|interval| now + interval.mul_f64(1.0 + SPREAD * (2.0 * fastrand::f64() - 1.0)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const E1: Option<Epoch> = Some(Epoch(1));
+    const E2: Option<Epoch> = Some(Epoch(2));
+
+    fn slot() -> SubSlot {
+        let mut slot = SubSlot::new(None);
+        slot.set_wanted(true);
+        slot
+    }
+
+    fn call(flight: Option<SubFlight>) -> Option<SubCall> {
+        flight.map(|f| f.call)
+    }
+
+    #[test]
+    fn one_call_is_under_way_at_a_time_and_wishes_change_meanwhile() {
+        let (mut slot, now) = (slot(), Instant::now());
+        let subscribe = slot.next(E1, None, now).unwrap();
+        slot.set_wanted(false);
+        assert_eq!(slot.next(E1, None, now), None);
+        assert!(slot.done(subscribe, SubOutcome::Answered, now));
+        let unsubscribe = slot.next(E1, None, now).unwrap();
+        assert_eq!(unsubscribe.call, SubCall::Unsubscribe);
+        slot.set_wanted(true);
+        assert_eq!(slot.next(E1, None, now), None, "the new subscription waits for the old unsubscription");
+        assert!(slot.done(unsubscribe, SubOutcome::Answered, now));
+        assert_eq!(call(slot.next(E1, None, now)), Some(SubCall::Subscribe));
+    }
+
+    #[test]
+    fn a_new_epoch_knows_nothing_and_late_answers_are_ignored() {
+        let (mut slot, now) = (slot(), Instant::now());
+        let old = slot.next(E1, None, now).unwrap();
+        let new = slot.next(E2, None, now).unwrap();
+        assert!(!slot.done(old, SubOutcome::Answered, now));
+        assert!(slot.done(new, SubOutcome::Answered, now));
+        slot.set_wanted(false);
+        assert_eq!(slot.next(None, None, now), None);
+        assert_eq!(slot.next(E1, None, now), None, "nothing to unsubscribe on a new connection");
+        assert!(slot.is_idle());
+    }
+
+    #[test]
+    fn checks_merge_and_decisions_query() {
+        let (mut slot, now) = (slot(), Instant::now());
+        let first = slot.next(E1, None, now).unwrap();
+        slot.done(first, SubOutcome::Answered, now);
+        slot.check(now);
+        slot.check(now + CHECK_DELAY / 2);
+        assert_eq!(slot.wake_at(None), Some(now + CHECK_DELAY));
+        assert_eq!(slot.next(E1, None, now), None);
+        let query = slot.next(E1, None, now + CHECK_DELAY).unwrap();
+        assert_eq!(query.call, SubCall::Query);
+        slot.done(query, SubOutcome::Answered, now + CHECK_DELAY);
+        assert_eq!((slot.wake_at(None), slot.next(E1, None, now + CHECK_DELAY)), (None, None));
+        assert_eq!(call(slot.next(E1, Some(now), now + CHECK_DELAY)), Some(SubCall::Query));
+    }
+
+    #[test]
+    fn cg8_a_refused_subscription_is_asked_again_after_thirty_seconds() {
+        let (mut slot, now) = (slot(), Instant::now());
+        let first = slot.next(E1, None, now).unwrap();
+        slot.done(first, SubOutcome::Final(Trouble::for_test(400)), now);
+        assert_eq!(slot.next(E1, None, now + REFUSED_RETRY / 2), None);
+        assert_eq!(slot.wake_at(None), Some(now + REFUSED_RETRY));
+        assert_eq!(call(slot.next(E1, None, now + REFUSED_RETRY)), Some(SubCall::Subscribe));
+    }
+
+    #[test]
+    fn a_refresh_is_served_by_a_call_sent_after_it() {
+        let (mut slot, now) = (slot(), Instant::now());
+        let first = slot.next(E1, None, now).unwrap();
+        let ticket = slot.refresh();
+        slot.done(first, SubOutcome::Answered, now);
+        assert!(slot.refreshed(ticket).is_none());
+        let query = slot.next(E1, None, now).unwrap();
+        slot.done(query, SubOutcome::Answered, now);
+        assert!(slot.refreshed(ticket).is_some_and(|r| r.is_ok()));
+    }
+}

@@ -1,0 +1,80 @@
+//! Why a call about one service failed, in a form that can be kept and shown.
+
+use crate::error::{ConfirmError, QueryError, ServerRefusal};
+use crate::transport::{CallClass, CallError};
+
+/// A failed call, the connection's end excepted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// Trying again soon may help.
+    Failing(ServerRefusal),
+    Refused(ServerRefusal),
+    Denied(ServerRefusal),
+    Unsupported(&'static str),
+    Unreadable(String),
+}
+
+/// First server version that knows every message this client sends.
+const NEEDS_UNKNOWN: &str = "2.3.0";
+
+impl Trouble {
+    /// `None` for the end of the connection, which is nobody's fault in particular.
+    pub(crate) fn of(error: CallError) -> Option<Self> {
+        let class = error.class();
+        Some(match error {
+            CallError::Link(_) => return None,
+            CallError::Decode(text) => Self::Unreadable(text),
+            CallError::Unsupported { needs } => Self::Unsupported(needs),
+            CallError::Refused(refusal) => {
+                let said = ServerRefusal { code: refusal.code, message: refusal.message };
+                match class {
+                    CallClass::Unauthorized => Self::Denied(said),
+                    CallClass::Final => Self::Refused(said),
+                    CallClass::Unsupported => Self::Unsupported(NEEDS_UNKNOWN),
+                    CallClass::Transient | CallClass::EpochOver => Self::Failing(said),
+                }
+            }
+        })
+    }
+
+    /// Whether the server will not change its mind soon.
+    pub(crate) const fn is_final(&self) -> bool {
+        matches!(self, Self::Refused(_) | Self::Denied(_) | Self::Unsupported(_))
+    }
+
+    pub(crate) fn into_query_error(self) -> QueryError {
+        match self {
+            Self::Failing(refusal) => QueryError::Server(refusal),
+            Self::Refused(refusal) => QueryError::Refused(refusal),
+            Self::Denied(refusal) => QueryError::Denied(refusal),
+            Self::Unsupported(needs) => QueryError::Unsupported { needs },
+            Self::Unreadable(text) => QueryError::Protocol(text),
+        }
+    }
+
+    /// The error of a confirmation that need not wait any longer; `None` while trying goes on.
+    pub(crate) fn confirm_error(&self) -> Option<ConfirmError> {
+        match self {
+            Self::Refused(refusal) => Some(ConfirmError::Refused(refusal.clone())),
+            Self::Denied(refusal) => Some(ConfirmError::Denied(refusal.clone())),
+            Self::Unsupported(needs) => Some(ConfirmError::Unsupported { needs }),
+            Self::Failing(_) | Self::Unreadable(_) => None,
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(code: i32) -> Self {
+        let refusal = ServerRefusal { code, message: "test".to_owned() };
+        if code == 400 { Self::Refused(refusal) } else { Self::Failing(refusal) }
+    }
+}
+
+impl std::fmt::Display for Trouble {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Failing(r) | Self::Refused(r) | Self::Denied(r) => r.fmt(f),
+            Self::Unsupported(needs) => write!(f, "the server is too old, {needs} or later is needed"),
+            Self::Unreadable(text) => write!(f, "unreadable answer: {text}"),
+        }
+    }
+}
