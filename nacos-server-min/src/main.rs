@@ -1,2 +1,114 @@
-//! The server binary.
-fn main() {}
+//! The server as a program.
+#![forbid(unsafe_code)]
+
+mod cli;
+
+use std::error::Error as _;
+use std::process::ExitCode;
+
+use clap::Parser;
+use nacos_server_min::{Behaviour, Server, StartError};
+use tracing_subscriber::EnvFilter;
+
+use cli::Args;
+
+/// The ports could not be had, or a setting is wrong; also what the parser of the command line exits with.
+const UNUSABLE: u8 = 2;
+
+fn main() -> ExitCode {
+    let args = Args::parse();
+    let filter = match EnvFilter::try_new(&args.log) {
+        Ok(filter) => filter,
+        Err(error) => return fail(&format!("--log {:?}: {error}", args.log)),
+    };
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&format!("cannot start the runtime: {error}")),
+    };
+    runtime.block_on(run(args))
+}
+
+async fn run(args: Args) -> ExitCode {
+    // Asked for first, so that a signal during the start is not lost.
+    let stop = match Stop::listen() {
+        Ok(stop) => stop,
+        Err(error) => return fail(&format!("cannot listen for signals: {error}")),
+    };
+    let builder = Server::builder().host(args.host).port(args.port).seed(args.seed).behaviour(args.behaviour.into());
+    let server = match builder.start().await {
+        Ok(server) => server,
+        Err(error) => return fail(&describe(&error)),
+    };
+    announce(&server, args.behaviour.into());
+    stop.requested().await;
+    server.shutdown().await;
+    ExitCode::SUCCESS
+}
+
+#[expect(clippy::print_stdout, reason = "scripts wait for these lines")]
+fn announce(server: &Server, behaviour: Behaviour) {
+    println!("nacos-server-min {} listening on http://{}/nacos", env!("CARGO_PKG_VERSION"), server.http_addr());
+    println!("nacos-server-min {} listening on {} (gRPC)", env!("CARGO_PKG_VERSION"), server.grpc_addr());
+    if behaviour == Behaviour::Nacos25 {
+        println!("nacos-server-min behaves like a recorded Nacos 2.5.1");
+    }
+}
+
+#[expect(clippy::print_stderr, reason = "the one line a user gets when the server does not start")]
+fn fail(message: &str) -> ExitCode {
+    eprintln!("nacos-server-min: {message}");
+    ExitCode::from(UNUSABLE)
+}
+
+/// The error with its causes.
+fn describe(error: &StartError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+/// The signals that end the server.
+#[cfg(unix)]
+struct Stop {
+    terminate: tokio::signal::unix::Signal,
+    interrupt: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Stop {
+    fn listen() -> std::io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
+    }
+
+    async fn requested(mut self) {
+        tokio::select! {
+            _ = self.terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+        }
+    }
+}
+
+/// The signals that end the server.
+#[cfg(not(unix))]
+struct Stop;
+
+#[cfg(not(unix))]
+impl Stop {
+    fn listen() -> std::io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn requested(self) {
+        // If it cannot be listened for, only killing the process ends it.
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}

@@ -222,10 +222,8 @@ impl Connection {
         if probe && self.context.oddities.as_ref().is_some_and(|odd| odd.probe_in_vain()) {
             return self.evict();
         }
-        if let Some(id) = id.filter(|_| !probe) {
-            if self.outbox.acked(id, ack.is_success()) {
-                self.give_up();
-            }
+        if id.filter(|_| !probe).is_some_and(|id| self.outbox.acked(id, ack.is_success())) {
+            self.give_up();
         }
     }
 

@@ -422,7 +422,6 @@ impl Registry {
 
     fn shard(&self, hash: u64) -> &RwLock<HashTable<Arc<Service>>> {
         // The table itself uses the lowest and the highest bits.
-        #[expect(clippy::cast_possible_truncation, reason = "only some bits are wanted")]
         let at = (hash >> 32) as usize % self.shards.len();
         &self.shards[at]
     }

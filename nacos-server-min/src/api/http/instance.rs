@@ -190,10 +190,10 @@ fn metadata(text: &str) -> Result<BTreeMap<String, String>, Refusal> {
     if text.trim().is_empty() {
         return Ok(BTreeMap::new());
     }
-    if let Ok(Value::Object(object)) = serde_json::from_str(text) {
-        if !object.values().any(|value| value.is_object() || value.is_array()) {
-            return Ok(object.into_iter().filter_map(|(key, value)| simple(value).map(|v| (key, v))).collect());
-        }
+    if let Ok(Value::Object(object)) = serde_json::from_str(text)
+        && !object.values().any(|value| value.is_object() || value.is_array())
+    {
+        return Ok(object.into_iter().filter_map(|(key, value)| simple(value).map(|v| (key, v))).collect());
     }
     let pair = |pair: &str| match pair.split('=').collect::<Vec<_>>().as_slice() {
         [key, value] if !value.is_empty() => Some(((*key).to_owned(), (*value).to_owned())),

@@ -1,10 +1,8 @@
 //! Set-up, register, query, subscribe, push: the path everything else stands on.
 
-mod support;
-
+use crate::support::{Peer, instance, ports};
 use nacos_server_min::Server;
 use serde_json::json;
-use support::{Peer, instance, ports};
 
 #[tokio::test]
 async fn register_query_subscribe_push_and_disconnect() {

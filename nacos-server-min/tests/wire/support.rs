@@ -1,5 +1,4 @@
 //! A client that speaks the wire and nothing more: what it sends may be as wrong as a test likes.
-#![allow(dead_code, reason = "each test binary uses its own part")]
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -22,10 +21,10 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 /// Longest wait for anything that is going to happen.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The body of a request: whatever comes through a channel.
-pub struct ChannelBody(mpsc::UnboundedReceiver<Bytes>);
+pub(crate) struct ChannelBody(mpsc::UnboundedReceiver<Bytes>);
 
 impl http_body::Body for ChannelBody {
     type Data = Bytes;
@@ -38,25 +37,25 @@ impl http_body::Body for ChannelBody {
 
 /// What a unary call came to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply {
-    pub status: u16,
-    pub grpc_status: String,
-    pub grpc_message: String,
-    pub kind: String,
-    pub body: Value,
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) grpc_status: String,
+    pub(crate) grpc_message: String,
+    pub(crate) kind: String,
+    pub(crate) body: Value,
 }
 
 impl Reply {
-    pub fn codes(&self) -> (&str, i64, i64) {
+    pub(crate) fn codes(&self) -> (&str, i64, i64) {
         let number = |name: &str| self.body[name].as_i64().unwrap_or(i64::MIN);
         (&self.kind, number("resultCode"), number("errorCode"))
     }
 
-    pub fn hosts(&self) -> &Vec<Value> {
+    pub(crate) fn hosts(&self) -> &Vec<Value> {
         self.body["serviceInfo"]["hosts"].as_array().expect("a list in the answer")
     }
 
-    pub fn message(&self) -> &str {
+    pub(crate) fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
     }
 }
@@ -72,7 +71,7 @@ impl<F: Future<Output: Send> + Send + 'static> hyper::rt::Executor<F> for Tasks 
 }
 
 /// One TCP connection; dropping it closes the socket.
-pub struct Peer {
+pub(crate) struct Peer {
     send: SendRequest<ChannelBody>,
     tasks: Tasks,
 }
@@ -84,7 +83,7 @@ impl Drop for Peer {
 }
 
 /// Length-prefixes a message.
-pub fn framed(message: &[u8]) -> Bytes {
+pub(crate) fn framed(message: &[u8]) -> Bytes {
     let mut out = BytesMut::with_capacity(5 + message.len());
     out.put_u8(0);
     out.put_u32(u32::try_from(message.len()).expect("a test message is small"));
@@ -92,13 +91,13 @@ pub fn framed(message: &[u8]) -> Bytes {
     out.freeze()
 }
 
-pub fn payload(kind: &str, json: &str) -> Bytes {
+pub(crate) fn payload(kind: &str, json: &str) -> Bytes {
     let payload = Payload::new(kind, Bytes::copy_from_slice(json.as_bytes())).with_client_ip("10.0.0.9");
     framed(&payload.encode_to_vec())
 }
 
 impl Peer {
-    pub async fn connect(addr: SocketAddr) -> Self {
+    pub(crate) async fn connect(addr: SocketAddr) -> Self {
         let tcp = TcpStream::connect(addr).await.expect("the server listens");
         tcp.set_nodelay(true).expect("a live socket");
         let tasks = Tasks::default();
@@ -111,14 +110,14 @@ impl Peer {
     }
 
     /// Connected and set up as a naming client.
-    pub async fn naming(addr: SocketAddr) -> (Self, Stream) {
+    pub(crate) async fn naming(addr: SocketAddr) -> (Self, Stream) {
         let peer = Self::connect(addr).await;
         let stream = peer.set_up(&setup()).await;
         (peer, stream)
     }
 
     /// Opens a stream, sets up and waits for the acknowledgement.
-    pub async fn set_up(&self, setup: &Value) -> Stream {
+    pub(crate) async fn set_up(&self, setup: &Value) -> Stream {
         let mut stream = self.stream().await;
         stream.send("ConnectionSetupRequest", &setup.to_string());
         let (kind, _) = stream.next().await.expect("an acknowledgement of the set-up");
@@ -132,20 +131,20 @@ impl Peer {
             .header("te", "trailers")
     }
 
-    pub async fn unary(&self, kind: &str, json: &Value) -> Reply {
+    pub(crate) async fn unary(&self, kind: &str, json: &Value) -> Reply {
         self.unary_text(kind, &json.to_string()).await
     }
 
-    pub async fn unary_text(&self, kind: &str, json: &str) -> Reply {
+    pub(crate) async fn unary_text(&self, kind: &str, json: &str) -> Reply {
         self.raw(REQUEST_PATH, &[], vec![payload(kind, json)]).await
     }
 
     /// Any bytes to any path.
-    pub async fn raw(&self, path: &str, headers: &[(&str, &str)], chunks: Vec<Bytes>) -> Reply {
+    pub(crate) async fn raw(&self, path: &str, headers: &[(&str, &str)], chunks: Vec<Bytes>) -> Reply {
         self.try_raw(path, headers, chunks).await.expect("a response")
     }
 
-    pub async fn try_raw(&self, path: &str, headers: &[(&str, &str)], chunks: Vec<Bytes>) -> Option<Reply> {
+    pub(crate) async fn try_raw(&self, path: &str, headers: &[(&str, &str)], chunks: Vec<Bytes>) -> Option<Reply> {
         let (sender, receiver) = mpsc::unbounded_channel();
         for chunk in chunks {
             sender.send(chunk).expect("the receiver is right here");
@@ -175,7 +174,7 @@ impl Peer {
     }
 
     /// Opens the bidirectional stream.
-    pub async fn stream(&self) -> Stream {
+    pub(crate) async fn stream(&self) -> Stream {
         let (sender, receiver) = mpsc::unbounded_channel();
         let request = Self::request(STREAM_PATH).body(ChannelBody(receiver)).expect("a valid request");
         let response = self.send.clone().send_request(request).await.expect("a stream");
@@ -183,28 +182,28 @@ impl Peer {
         Stream { sender: Some(sender), body: response.into_body(), rest: BytesMut::new(), status: status_of(&head) }
     }
 
-    pub async fn register(&self, service: &str, instance: Value) -> Reply {
+    pub(crate) async fn register(&self, service: &str, instance: Value) -> Reply {
         self.unary("InstanceRequest", &instance_request("registerInstance", service, instance)).await
     }
 
-    pub async fn deregister(&self, service: &str, instance: Value) -> Reply {
+    pub(crate) async fn deregister(&self, service: &str, instance: Value) -> Reply {
         self.unary("InstanceRequest", &instance_request("deregisterInstance", service, instance)).await
     }
 
-    pub async fn query(&self, service: &str) -> Reply {
+    pub(crate) async fn query(&self, service: &str) -> Reply {
         self.unary("ServiceQueryRequest", &named(service, json!({"cluster": "", "healthyOnly": false}))).await
     }
 
-    pub async fn subscribe(&self, service: &str, clusters: &str) -> Reply {
+    pub(crate) async fn subscribe(&self, service: &str, clusters: &str) -> Reply {
         let request = named(service, json!({"subscribe": true, "clusters": clusters}));
         self.unary("SubscribeServiceRequest", &request).await
     }
 
-    pub async fn unsubscribe(&self, service: &str) -> Reply {
+    pub(crate) async fn unsubscribe(&self, service: &str) -> Reply {
         self.unary("SubscribeServiceRequest", &named(service, json!({"subscribe": false, "clusters": ""}))).await
     }
 
-    pub async fn health(&self) -> Reply {
+    pub(crate) async fn health(&self) -> Reply {
         self.unary("HealthCheckRequest", &json!({"headers": {}})).await
     }
 }
@@ -225,37 +224,37 @@ fn status_of(headers: &HeaderMap) -> Option<String> {
 }
 
 /// The bidirectional stream of a connection.
-pub struct Stream {
+pub(crate) struct Stream {
     sender: Option<mpsc::UnboundedSender<Bytes>>,
     body: Incoming,
     rest: BytesMut,
     /// The status it ended with.
-    pub status: Option<String>,
+    pub(crate) status: Option<String>,
 }
 
 impl Stream {
-    pub fn send(&self, kind: &str, json: &str) {
+    pub(crate) fn send(&self, kind: &str, json: &str) {
         self.send_bytes(payload(kind, json));
     }
 
-    pub fn send_bytes(&self, bytes: Bytes) {
+    pub(crate) fn send_bytes(&self, bytes: Bytes) {
         if let Some(sender) = &self.sender {
             drop(sender.send(bytes));
         }
     }
 
     /// Ends the client's half.
-    pub fn half_close(&mut self) {
+    pub(crate) fn half_close(&mut self) {
         self.sender = None;
     }
 
     /// The next message; `None` when the stream is over.
-    pub async fn next(&mut self) -> Option<(String, Value)> {
+    pub(crate) async fn next(&mut self) -> Option<(String, Value)> {
         tokio::time::timeout(PATIENCE, self.read()).await.expect("a message in time")
     }
 
     /// The next message if it comes within so long.
-    pub async fn within(&mut self, time: Duration) -> Option<(String, Value)> {
+    pub(crate) async fn within(&mut self, time: Duration) -> Option<(String, Value)> {
         tokio::time::timeout(time, self.read()).await.ok().flatten()
     }
 
@@ -284,32 +283,32 @@ impl Stream {
     }
 
     /// The next push: its id and its list. Other messages are a failure.
-    pub async fn push(&mut self) -> (String, Value) {
+    pub(crate) async fn push(&mut self) -> (String, Value) {
         let (kind, body) = self.next().await.expect("a push");
         assert_eq!(kind, "NotifySubscriberRequest");
         (body["requestId"].as_str().expect("an id").to_owned(), body["serviceInfo"].clone())
     }
 
     /// The next push, acknowledged.
-    pub async fn acked_push(&mut self) -> Value {
+    pub(crate) async fn acked_push(&mut self) -> Value {
         let (id, list) = self.push().await;
         self.ack(&id, 200);
         list
     }
 
-    pub fn ack(&self, id: &str, result_code: i32) {
+    pub(crate) fn ack(&self, id: &str, result_code: i32) {
         let ack = json!({"resultCode": result_code, "errorCode": 0, "requestId": id, "success": result_code == 200});
         self.send("NotifySubscriberResponse", &ack.to_string());
     }
 }
 
-pub fn setup() -> Value {
+pub(crate) fn setup() -> Value {
     json!({"headers": {}, "clientVersion": "Nacos-Test:v0", "labels": {"source": "sdk", "module": "naming"},
         "abilityTable": {}, "module": "internal"})
 }
 
 /// A request's common fields together with its own.
-pub fn named(service: &str, own: Value) -> Value {
+pub(crate) fn named(service: &str, own: Value) -> Value {
     let mut request = json!({"headers": {}, "namespace": "public", "serviceName": service,
         "groupName": "DEFAULT_GROUP", "module": "naming"});
     if let (Some(all), Value::Object(own)) = (request.as_object_mut(), own) {
@@ -318,17 +317,17 @@ pub fn named(service: &str, own: Value) -> Value {
     request
 }
 
-pub fn instance(ip: &str, port: u16) -> Value {
+pub(crate) fn instance(ip: &str, port: u16) -> Value {
     json!({"ip": ip, "port": port, "weight": 1.0, "healthy": true, "enabled": true, "ephemeral": true,
         "clusterName": "DEFAULT", "metadata": {}})
 }
 
-pub fn instance_request(kind: &str, service: &str, instance: Value) -> Value {
+pub(crate) fn instance_request(kind: &str, service: &str, instance: Value) -> Value {
     named(service, json!({"type": kind, "instance": instance}))
 }
 
 /// Ports of the hosts in a list, sorted.
-pub fn ports(list: &Value) -> Vec<u64> {
+pub(crate) fn ports(list: &Value) -> Vec<u64> {
     let mut ports: Vec<u64> =
         list["hosts"].as_array().expect("hosts").iter().filter_map(|host| host["port"].as_u64()).collect();
     ports.sort_unstable();
@@ -336,7 +335,7 @@ pub fn ports(list: &Value) -> Vec<u64> {
 }
 
 /// Asks again and again until the answer is the wanted one.
-pub async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: impl FnMut() -> F) {
+pub(crate) async fn eventually<F: Future<Output = bool>>(what: &str, mut ask: impl FnMut() -> F) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     while !ask().await {
         assert!(tokio::time::Instant::now() < deadline, "never happened: {what}");

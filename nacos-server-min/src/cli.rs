@@ -1,0 +1,47 @@
+use clap::{Parser, ValueEnum};
+use nacos_server_min::Behaviour;
+
+/// A compact Nacos-compatible registry server.
+///
+/// HTTP listens on the port, gRPC 1000 above it; the port after that is taken too. Everything is kept in memory.
+#[derive(Debug, Parser)]
+#[command(version)]
+pub(crate) struct Args {
+    /// Main port; 0 takes three free ones.
+    #[arg(long, env = "NACOS_SERVER_PORT", default_value_t = 8848)]
+    pub(crate) port: u16,
+
+    /// Address or name of the interface to listen on.
+    #[arg(long, env = "NACOS_SERVER_HOST", default_value = "127.0.0.1")]
+    pub(crate) host: String,
+
+    /// What to log, to stderr: error, warn, info, debug, trace, or filters like `nacos_server_min=debug`.
+    #[arg(long, env = "NACOS_SERVER_LOG", default_value = "info")]
+    pub(crate) log: String,
+
+    /// Whose habits the server has.
+    #[arg(long, env = "NACOS_SERVER_BEHAVIOUR", value_enum, default_value_t = Habits::Standard)]
+    pub(crate) behaviour: Habits,
+
+    /// Seed of everything random, such as the oddities of `nacos25`.
+    #[arg(long, env = "NACOS_SERVER_SEED", default_value_t = 0)]
+    pub(crate) seed: u64,
+}
+
+/// [`Behaviour`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Habits {
+    /// Prompt and consistent.
+    Standard,
+    /// As slow, stale and odd as a recorded Nacos 2.5.1.
+    Nacos25,
+}
+
+impl From<Habits> for Behaviour {
+    fn from(habits: Habits) -> Self {
+        match habits {
+            Habits::Standard => Self::Standard,
+            Habits::Nacos25 => Self::Nacos25,
+        }
+    }
+}

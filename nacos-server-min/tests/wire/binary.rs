@@ -1,0 +1,124 @@
+//! The program: its command line, its environment, its exit codes.
+
+use std::net::{SocketAddr, TcpListener};
+use std::process::{Output, Stdio};
+
+use crate::support::{PATIENCE, Peer};
+use nacos_server_min::Server;
+use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
+use tokio::time::timeout;
+
+fn program() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_nacos-server-min"));
+    for name in ["PORT", "HOST", "LOG", "BEHAVIOUR", "SEED"] {
+        command.env_remove(format!("NACOS_SERVER_{name}"));
+    }
+    command.kill_on_drop(true).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+async fn output(command: &mut Command) -> Output {
+    timeout(PATIENCE, command.output()).await.expect("it ends by itself").expect("it runs")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("UTF-8")
+}
+
+struct Running {
+    child: Child,
+    lines: Lines<BufReader<ChildStdout>>,
+    grpc: SocketAddr,
+}
+
+/// Starts the program and reads the gRPC address it announces.
+async fn start(command: &mut Command) -> Running {
+    let mut child = command.spawn().expect("it runs");
+    let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
+    let mut line = async || timeout(PATIENCE, lines.next_line()).await.expect("in time").expect("readable");
+    let http = line().await.expect("a first line");
+    assert!(http.contains("listening on http://127.0.0.1:"), "{http}");
+    let grpc = line().await.expect("a second line");
+    let (_, address) = grpc.split_once("listening on ").expect("an address");
+    let address = address.split(' ').next().unwrap_or_default().parse().expect("ip:port");
+    Running { child, lines, grpc: address }
+}
+
+async fn signal(child: &mut Child, name: &str) -> Option<i32> {
+    let pid = child.id().expect("still running").to_string();
+    let sent = Command::new("kill").args(["-s", name, &pid]).status().await.expect("kill runs");
+    assert!(sent.success());
+    timeout(PATIENCE, child.wait()).await.expect("it ends").expect("waited").code()
+}
+
+#[tokio::test]
+async fn it_serves_and_ends_cleanly_on_sigterm_with_a_client_connected() {
+    let mut running = start(program().args(["--port", "0", "--log", "warn"])).await;
+    let (peer, _stream) = Peer::naming(running.grpc).await;
+    assert_eq!(peer.health().await.codes(), ("HealthCheckResponse", 200, 0));
+    assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
+}
+
+#[tokio::test]
+async fn it_ends_cleanly_on_ctrl_c() {
+    let mut running = start(program().args(["--port", "0"])).await;
+    assert_eq!(signal(&mut running.child, "INT").await, Some(0));
+}
+
+#[tokio::test]
+async fn each_of_the_three_ports_is_named_when_it_is_taken() {
+    let server = Server::builder().start().await.expect("free ports");
+    let port = server.http_addr().port();
+    let taken = output(program().args(["--port", &port.to_string()])).await;
+    assert_eq!(taken.status.code(), Some(2));
+    let message = text(&taken.stderr);
+    assert!(message.contains(&format!("port {port} is already in use")), "{message}");
+    assert_eq!(text(&taken.stdout), "", "nothing listens, so nothing says so");
+    server.shutdown().await;
+
+    for offset in [1000, 1001] {
+        let Ok(holder) = TcpListener::bind(("127.0.0.1", port + offset)) else {
+            panic!("the port was just freed");
+        };
+        let taken = output(program().args(["--port", &port.to_string()])).await;
+        assert_eq!(taken.status.code(), Some(2));
+        assert!(text(&taken.stderr).contains(&format!("port {} is already in use", port + offset)));
+        drop(holder);
+    }
+}
+
+#[tokio::test]
+async fn the_environment_is_as_good_as_the_command_line() {
+    let command = &mut program();
+    command.env("NACOS_SERVER_PORT", "0").env("NACOS_SERVER_HOST", "127.0.0.1").env("NACOS_SERVER_LOG", "error");
+    command.env("NACOS_SERVER_BEHAVIOUR", "nacos25").env("NACOS_SERVER_SEED", "7");
+    let mut running = start(command).await;
+    let third = timeout(PATIENCE, running.lines.next_line()).await.expect("in time").expect("readable");
+    assert!(third.is_some_and(|line| line.contains("2.5.1")));
+    assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
+
+    let refused = output(program().env("NACOS_SERVER_PORT", "70000")).await;
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("70000"));
+}
+
+#[tokio::test]
+async fn it_explains_itself() {
+    let help = output(program().arg("--help")).await;
+    assert_eq!(help.status.code(), Some(0));
+    let help = text(&help.stdout);
+    for word in ["--port", "--host", "--log", "--behaviour", "NACOS_SERVER_PORT", "NACOS_SERVER_HOST", "8848"] {
+        assert!(help.contains(word), "{word} in {help}");
+    }
+    let version = output(program().arg("--version")).await;
+    assert_eq!(text(&version.stdout).trim(), concat!("nacos-server-min ", env!("CARGO_PKG_VERSION")));
+    let unknown = output(program().arg("--nope")).await;
+    assert_eq!(unknown.status.code(), Some(2));
+    let nonsense = output(program().args(["--port", "0", "--log", "a=b=c"])).await;
+    assert_eq!(nonsense.status.code(), Some(2));
+    assert!(text(&nonsense.stderr).contains("--log"));
+    let host = output(program().args(["--port", "0", "--host", "no such host"])).await;
+    assert_eq!(host.status.code(), Some(2));
+    assert!(text(&host.stderr).contains("no such host"));
+}
