@@ -3,3 +3,8 @@
 mod support;
 
 mod bad_input;
+mod freshness;
+mod handlers;
+mod listening;
+mod protection;
+mod start;

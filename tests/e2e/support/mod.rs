@@ -1,5 +1,7 @@
 //! What the tests of this crate share: servers to talk to, a network that fails, waiting, and looking from outside.
 
+pub(crate) mod client;
+pub(crate) mod consumer;
 pub(crate) mod logs;
 pub(crate) mod proxy;
 pub(crate) mod tap;
