@@ -116,10 +116,8 @@ async fn early(stream: &mut PushStream, incoming: Incoming) -> Result<Option<BTr
     match incoming {
         Incoming::SetupAck(table) => return Ok(Some(table)),
         Incoming::Detection { id } => stream.ack_detection(id).await?,
-        Incoming::Reset { id, .. } => {
-            stream.ack_reset(id).await?;
-            return Err(LinkFault::GivenUp("the server asked to move during the set-up"));
-        }
+        // The end of the connection is the answer.
+        Incoming::Reset { .. } => return Err(LinkFault::GivenUp("the server asked to move during the set-up")),
         // Nothing is subscribed yet; the server keeps an unacknowledged push for later.
         Incoming::Push { .. } | Incoming::Unreadable { .. } | Incoming::Unknown { .. } => {
             tracing::debug!(?incoming, "ignored during the set-up");

@@ -171,8 +171,7 @@ impl Connector for ScriptedServer {
                 () = frozen.cancelled() => cut.cancelled().await,
             }
         });
-        let peer_view =
-            Peer { dialed: (host.to_string(), port), requests, stream, pushes: None, frozen, cut, gone };
+        let peer_view = Peer { dialed: (host.to_string(), port), requests, stream, pushes: None, frozen, cut, gone };
         self.peers.send(peer_view).expect("the test keeps the channel");
         Box::pin(async { Ok(Link { io: Box::new(theirs), peer, local_ip: Some([127, 0, 0, 1].into()) }) })
     }
