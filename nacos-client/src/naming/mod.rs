@@ -45,6 +45,11 @@ mod wait;
 mod work;
 mod worker;
 
+#[cfg(test)]
+mod mock;
+#[cfg(test)]
+mod tests;
+
 pub use builder::NamingServiceBuilder;
 pub use client::ShutdownReport;
 pub use handle::ServiceHandle;

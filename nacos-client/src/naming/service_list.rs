@@ -53,6 +53,8 @@ pub(crate) struct ServiceList {
     /// Arrival of the last push applied.
     push_seq: Option<u64>,
     revision: u64,
+    /// The next list ends a gap: the connection before was lost, even if only for a moment.
+    gap: bool,
     resyncs: u64,
     current: Option<Arc<ServiceSnapshot>>,
 }
@@ -60,7 +62,7 @@ pub(crate) struct ServiceList {
 impl ServiceList {
     /// Nothing known; the first snapshot has a revision above `revision`.
     pub(crate) const fn new(guard: Guard, revision: u64) -> Self {
-        Self { guard, epoch: None, last_ts: None, push_seq: None, revision, resyncs: 0, current: None }
+        Self { guard, epoch: None, last_ts: None, push_seq: None, revision, gap: false, resyncs: 0, current: None }
     }
 
     /// The newest snapshot.
@@ -115,6 +117,7 @@ impl ServiceList {
     pub(crate) fn clear(&mut self) {
         self.guard.clear();
         (self.epoch, self.last_ts, self.push_seq, self.current) = (None, None, None, None);
+        self.gap = false;
     }
 
     /// Since when the connection `epoch` serves, if its lists count; turns to it if it is a newer one.
@@ -124,6 +127,7 @@ impl ServiceList {
             return None;
         }
         if self.epoch != Some(epoch) {
+            self.gap = self.epoch.is_some_and(|own| link.since(own).is_none());
             (self.epoch, self.last_ts, self.push_seq) = (Some(epoch), None, None);
         }
         Some(connected)
@@ -132,14 +136,15 @@ impl ServiceList {
     fn apply(&mut self, key: &ServiceKey, list: HostList, connected: Instant, now: Instant) -> Taken {
         let mut list = self.guard.take(list, connected, now);
         let flags = SnapshotFlags { held: self.guard.held(), stale_since: None };
+        let gap = std::mem::take(&mut self.gap);
         if let Some(current) = &self.current {
             if current.list().same_content(&list) {
-                if (current.held(), current.stale_since()) == (flags.held, flags.stale_since) {
+                if !gap && (current.held(), current.stale_since()) == (flags.held, flags.stale_since) {
                     return Taken::Unchanged;
                 }
                 list = Arc::clone(current.list());
             }
-            self.resyncs += u64::from(current.stale_since().is_some());
+            self.resyncs += u64::from(gap || current.stale_since().is_some());
         }
         self.publish(key, list, flags, now.into_std());
         Taken::Changed
