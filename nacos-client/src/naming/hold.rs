@@ -1,4 +1,7 @@
 //! Which removals of a list are believed: the guard against lists of servers that do not know everybody yet.
+//!
+//! What is suspect is an instance that an earlier connection listed and a young one does not: its provider may need some
+//! seconds to register again. An instance that the connection itself has listed before has really left.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +16,15 @@ use crate::model::{Held, HostList, Instance};
 pub(crate) struct Guard {
     policy: EmptyPolicy,
     times: HoldTimes,
-    last: Option<Arc<HostList>>,
+    last: Option<Last>,
     hold: Option<Hold>,
+}
+
+#[derive(Debug)]
+struct Last {
+    list: Arc<HostList>,
+    /// Since when the connection that brought it serves, which tells connections apart.
+    connected: Instant,
 }
 
 #[derive(Debug)]
@@ -26,6 +36,13 @@ struct Hold {
     until: Option<Instant>,
     /// Held only because the list was empty, not because the connection was young.
     for_emptiness: bool,
+}
+
+/// The instances that the last list had and the next one has not.
+struct Missing {
+    instances: Vec<Arc<Instance>>,
+    /// Both lists came by the same connection.
+    seen_leaving: bool,
 }
 
 impl Guard {
@@ -42,13 +59,15 @@ impl Guard {
     /// Takes the server's next list, received by a connection that serves since `connected`, and returns what to show.
     pub(crate) fn take(&mut self, list: HostList, connected: Instant, now: Instant) -> Arc<HostList> {
         let list = Arc::new(list);
-        let missing = self.last.as_ref().map(|last| missing_from(&list, last.hosts())).unwrap_or_default();
+        let missing = self.last.as_ref().map(|last| missing_from(&list, last.list.hosts())).unwrap_or_default();
+        let seen_leaving = self.last.as_ref().is_some_and(|last| last.connected == connected);
         let young = self.policy != EmptyPolicy::Accept && now < connected + self.times.window;
         // A hold whose end came while there was no connection was decided by nobody: a young connection goes on with it.
         let undecided = |until| now < until || (young && until < connected);
         let earlier = self.hold.take().filter(|hold| hold.until.is_none_or(undecided));
+        let missing = Missing { instances: missing, seen_leaving };
         self.hold = self.next_hold(&list, missing, earlier, young.then_some(connected), now);
-        self.last = Some(Arc::clone(&list));
+        self.last = Some(Last { list: Arc::clone(&list), connected });
         match &self.hold {
             None => list,
             Some(hold) => {
@@ -59,7 +78,7 @@ impl Guard {
     }
 
     fn next_hold(
-        &self, list: &HostList, missing: Vec<Arc<Instance>>, earlier: Option<Hold>, young: Option<Instant>, now: Instant,
+        &self, list: &HostList, missing: Missing, earlier: Option<Hold>, young: Option<Instant>, now: Instant,
     ) -> Option<Hold> {
         let empty = list.hosts().is_empty();
         let empty_limit = match self.policy {
@@ -73,8 +92,8 @@ impl Guard {
             Some(hold) => (missing_from(list, &hold.instances), hold.until, hold.for_emptiness),
             None => (Vec::new(), None, true),
         };
-        if young.is_some() || empty_limit.is_some() {
-            instances.extend(missing);
+        if (young.is_some() && !missing.seen_leaving) || empty_limit.is_some() {
+            instances.extend(missing.instances);
             instances.sort_by(|a, b| a.cmp_key(b));
         }
         if instances.is_empty() {
@@ -169,9 +188,21 @@ mod tests {
         assert_eq!((b.decision(), b.guard.held().map(|h| h.count)), (Some(5), Some(2)));
         assert_eq!(b.take(2, 0..12), 12, "additions apply at once, and what is listed again is not held");
         assert_eq!(b.guard.held(), None);
-        assert_eq!(b.take(3, 0..11), 12);
-        assert_eq!(b.take(5, 0..11), 11, "the list at the deadline is believed");
+        assert_eq!(b.take(3, 0..11), 11, "what this connection listed and lists no more has left");
+
+        let mut b = Bench::new(EmptyPolicy::Default, 0..10);
+        assert_eq!(b.take(1, 0..8), 10);
+        assert_eq!(b.take(3, 0..7), 9, "one leaves before its eyes, the others are still held");
+        assert_eq!(b.take(5, 0..7), 7, "the list at the deadline is believed");
         assert_eq!((b.guard.held(), b.decision()), (None, None));
+    }
+
+    #[test]
+    fn f01_on_the_first_connection_every_removal_is_believed() {
+        let mut guard = Guard::new(EmptyPolicy::Default, TIMES);
+        let connected = Instant::now();
+        assert_eq!(guard.take(list(0..3), connected, connected).hosts().len(), 3);
+        assert!(guard.take(list([]), connected, connected + SECOND).hosts().is_empty());
     }
 
     #[test]

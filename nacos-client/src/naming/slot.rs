@@ -113,6 +113,11 @@ impl SubSlot {
         !self.wanted && !self.subscribed && self.flight.is_none()
     }
 
+    /// Whether the connection `epoch` is still to answer, for the first time, whether it takes the subscription.
+    pub(crate) fn is_moving(&self, epoch: Option<Epoch>) -> bool {
+        self.wanted && (self.epoch != epoch || (!self.subscribed && self.trouble.is_none()))
+    }
+
     pub(crate) const fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
     }
@@ -143,6 +148,7 @@ impl SubSlot {
             // The server knows nothing of us on a new connection.
             (self.epoch, self.subscribed, self.flight) = (epoch, false, None);
             self.backoff.clear();
+            self.trouble = None;
             self.check_at = None;
         }
         let epoch = epoch?;

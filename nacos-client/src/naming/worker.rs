@@ -66,6 +66,8 @@ pub(crate) struct Worker {
     timers: BinaryHeap<Reverse<Timer>>,
     /// Services whose records the old connection of a handover holds and the new one does not yet.
     copying: HashSet<ServiceKey>,
+    /// Subscriptions that the old connection of a handover serves and the new one has not taken yet.
+    moving: HashSet<ServiceKey>,
 }
 
 impl Worker {
@@ -79,6 +81,7 @@ impl Worker {
             writes_out: 0,
             timers: BinaryHeap::new(),
             copying: HashSet::new(),
+            moving: HashSet::new(),
         };
         worker.arm_sweep();
         worker
@@ -116,7 +119,12 @@ impl Worker {
     fn link_changed(&mut self) {
         let link = self.core.link();
         let core = Arc::clone(&self.core);
+        let handover = link.old_epoch().is_some();
+        self.moving.clear();
         core.reactor.for_each(|entry| {
+            if handover && entry.lock().slot.is_moving(link.epoch()) {
+                self.moving.insert(entry.key().clone());
+            }
             if let Some(since) = link.lost_since() {
                 entry.lost(since);
             }
@@ -139,7 +147,7 @@ impl Worker {
     }
 
     fn end_handover_if_done(&self) {
-        if self.copying.is_empty() {
+        if self.copying.is_empty() && self.moving.is_empty() {
             // Dropping it closes the old connection.
             drop(self.core.take_handover());
         }
@@ -165,10 +173,15 @@ impl Worker {
         let (Some(flight), Some(session)) = (flight, link.session()) else {
             let wake = state.slot.wake_at(decision);
             let idle = state.slot.is_idle();
+            let moved = self.moving.contains(entry.key()) && !state.slot.is_moving(link.epoch());
             if let Some(at) = new_alarm(wake, &mut state.armed) {
                 self.timers.push(Reverse(Timer { at, alarm: Alarm::Entry(Arc::downgrade(&entry)) }));
             }
             drop(state);
+            if moved {
+                self.moving.remove(entry.key());
+                self.end_handover_if_done();
+            }
             if idle {
                 self.core.reactor.remove_unused(entry);
             }
