@@ -1,0 +1,166 @@
+//! A client of the wire protocol and nothing more: one HTTP/2 connection, a set-up, calls. It is the load generator, and it
+//! asks servers what they hold.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::{BufMut, Bytes, BytesMut};
+use h2::client::SendRequest;
+use h2::{RecvStream, SendStream};
+use http::{Request, StatusCode};
+use nacos_proto::grpc::{
+    BATCH_REGISTER, BatchInstanceRequest, BatchInstanceResponse, ConnectionSetupRequest, HealthCheckRequest,
+    HealthCheckResponse, Instance, InstanceRequest, InstanceResponse, Message, REGISTER, Response, ServiceListRequest,
+    ServiceListResponse,
+};
+use nacos_proto::{Payload, REQUEST_PATH, STREAM_PATH};
+use prost::Message as _;
+use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+
+use super::Failure;
+
+const GROUP: &str = "DEFAULT_GROUP";
+/// A connection that the server does not confirm within this time has failed.
+const SETUP: Duration = Duration::from_secs(5);
+
+/// One connection; dropping it closes it.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    send: SendRequest<Bytes>,
+    driver: JoinHandle<()>,
+    stream: Option<SendStream<Bytes>>,
+}
+
+impl Connection {
+    /// Dials and sets the connection up, without abilities.
+    pub(crate) async fn open(address: SocketAddr) -> Result<Self, Failure> {
+        let mut connection = Self::dial(address).await?;
+        let setup = ConnectionSetupRequest {
+            client_version: Some("Nacos-Raw-Client:v2.5.1".to_owned()),
+            tenant: Some(String::new()),
+            labels: Some([("source", "sdk"), ("module", "naming")].map(|(k, v)| (k.into(), v.into())).into()),
+            ability_table: None,
+        };
+        // The stream's answer is not awaited: servers may send none before their first message.
+        let (_, mut stream) = connection.send.clone().ready().await?.send_request(head(STREAM_PATH)?, false)?;
+        stream.send_data(frame(&Payload::encode_json(&setup)), false)?;
+        connection.stream = Some(stream);
+        Ok(connection)
+    }
+
+    /// Waits until a real server says that it knows the connection.
+    pub(crate) async fn registered(&self) -> Result<(), Failure> {
+        let deadline = Instant::now() + SETUP;
+        loop {
+            match self.call::<_, HealthCheckResponse>(&HealthCheckRequest::default()).await {
+                Ok(_) => return Ok(()),
+                Err(error) if Instant::now() > deadline => return Err(error),
+                Err(_) => sleep(Duration::from_millis(5)).await,
+            }
+        }
+    }
+
+    async fn dial(address: SocketAddr) -> Result<Self, Failure> {
+        let tcp = TcpStream::connect(address).await?;
+        tcp.set_nodelay(true)?;
+        let (send, connection) = h2::client::handshake(tcp).await?;
+        // Ends with the connection, at the latest when the handle is dropped. How it ended shows in the calls.
+        let driver = tokio::spawn(async move { drop(connection.await) });
+        Ok(Self { send, driver, stream: None })
+    }
+
+    /// One request, one successful answer of the expected type.
+    pub(crate) async fn call<M: Message, R: Response>(&self, message: &M) -> Result<R, Failure> {
+        let mut send = self.send.clone().ready().await?;
+        let (response, mut body) = send.send_request(head(REQUEST_PATH)?, false)?;
+        body.send_data(frame(&Payload::encode_json(message)), true)?;
+        let response = response.await?;
+        if response.status() != StatusCode::OK {
+            return Err(format!("HTTP status {}", response.status()).into());
+        }
+        let answer = read(response.into_body()).await?;
+        let message = answer.get(5..).ok_or("an answer without a message")?;
+        Ok(Payload::decode(message)?.decode_response::<R>()?)
+    }
+
+    /// Registers one instance, as the plainest of clients would.
+    pub(crate) async fn register(&self, service: String, instance: Instance) -> Result<(), Failure> {
+        let request = InstanceRequest {
+            namespace: Some("public".to_owned()),
+            service_name: Some(service),
+            group_name: Some(GROUP.to_owned()),
+            kind: Some(REGISTER.to_owned()),
+            instance: Some(instance),
+        };
+        self.call::<_, InstanceResponse>(&request).await.map(drop)
+    }
+
+    /// Registers all instances that this connection has of a service.
+    pub(crate) async fn register_batch(&self, service: &str, instances: Vec<Instance>) -> Result<(), Failure> {
+        let request = BatchInstanceRequest {
+            namespace: Some("public".to_owned()),
+            service_name: Some(service.to_owned()),
+            group_name: Some(GROUP.to_owned()),
+            kind: Some(BATCH_REGISTER.to_owned()),
+            instances: Some(instances.into_iter().map(Some).collect()),
+        };
+        self.call::<_, BatchInstanceResponse>(&request).await.map(drop)
+    }
+
+    /// How many services the server has in the default group of the default namespace.
+    pub(crate) async fn count_services(&self) -> Result<usize, Failure> {
+        let request = ServiceListRequest {
+            namespace: Some("public".to_owned()),
+            service_name: Some(String::new()),
+            group_name: Some(GROUP.to_owned()),
+            page_no: 1,
+            page_size: 1,
+            selector: None,
+        };
+        let answer: ServiceListResponse = self.call(&request).await?;
+        Ok(usize::try_from(answer.count)?)
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+/// An instance on 127.0.0.1.
+pub(crate) fn instance(port: i32) -> Instance {
+    Instance { ip: Some("127.0.0.1".to_owned()), port, cluster_name: Some("DEFAULT".to_owned()), ..Instance::default() }
+}
+
+fn head(path: &str) -> Result<Request<()>, http::Error> {
+    Request::post(format!("http://server{path}"))
+        .header("content-type", "application/grpc")
+        .header("te", "trailers")
+        .body(())
+}
+
+fn frame(payload: &Payload) -> Bytes {
+    let length = payload.encoded_len();
+    let mut out = BytesMut::with_capacity(5 + length);
+    out.put_u8(0);
+    out.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+    payload.encode_raw(&mut out);
+    out.freeze()
+}
+
+async fn read(mut body: RecvStream) -> Result<Bytes, Failure> {
+    let mut whole = Bytes::new();
+    while let Some(chunk) = body.data().await {
+        let chunk = chunk?;
+        body.flow_control().release_capacity(chunk.len())?;
+        whole = if whole.is_empty() { chunk } else { [whole, chunk].concat().into() };
+    }
+    let trailers = body.trailers().await?.unwrap_or_default();
+    match trailers.get("grpc-status").map(http::HeaderValue::as_bytes) {
+        Some(b"0") | None => Ok(whole),
+        Some(other) => Err(format!("gRPC status {}", String::from_utf8_lossy(other)).into()),
+    }
+}

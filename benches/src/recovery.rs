@@ -1,0 +1,159 @@
+//! A server is killed and comes back knowing nothing: how long until it knows every registration again.
+
+use std::io::{BufRead, BufReader};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep};
+
+use super::peer::{self, Peer};
+use super::raw::Connection;
+use super::report::{Better, Figure, Table, median};
+use super::{Failure, Scale, ours, register};
+
+const IN_FLIGHT: usize = 64;
+const PEER_SIZE: usize = 1_000;
+const PEER_PATIENCE: Duration = Duration::from_secs(120);
+const OUR_PATIENCE: Duration = Duration::from_secs(60);
+
+/// Short and long absence, ours at the full size and the peer at a size it can bear.
+pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
+    let (size, rounds) = scale.of((10_000, 5), (1_000, 1));
+    let absences = scale.of(vec![1, 10], vec![1]);
+    let mut table = Table::new("Recovery after a server restart without state, from when it listens again", peer::NAME);
+    for absence in absences.into_iter().map(Duration::from_secs) {
+        for (size, target) in [(size, Some("≤ 2 s")), (PEER_SIZE, None)] {
+            let mut times = Vec::new();
+            for _ in 0..rounds {
+                times.push(ours_time(size, absence).await?);
+            }
+            let peer = if scale.peer && size == PEER_SIZE { peer_time(size, absence).await? } else { None };
+            let name = format!("{size} registrations, server away for {} s", absence.as_secs());
+            let figure = Figure::new(name, "s", Better::Less).ours(median(&mut times)).peer(peer);
+            table.push(match target {
+                Some(target) => figure.target(target),
+                None => figure,
+            });
+        }
+    }
+    Ok(table)
+}
+
+async fn ours_time(size: usize, absence: Duration) -> Result<f64, Failure> {
+    let mut server = Process::start()?;
+    let client = ours::Client::connect(server.http()).await?;
+    client.register_all(size, IN_FLIGHT).await?;
+    let time = restart(&mut server, size, absence, OUR_PATIENCE).await?;
+    client.close().await;
+    time.ok_or_else(|| "not all registrations came back".into())
+}
+
+async fn peer_time(size: usize, absence: Duration) -> Result<Option<f64>, Failure> {
+    let mut server = Process::start()?;
+    let client = Peer::connect(server.http()).await?;
+    register::register_all(&client, size).await?;
+    restart(&mut server, size, absence, PEER_PATIENCE).await
+}
+
+/// Seconds from when the new server listens until it holds everything; `None` when that takes too long.
+async fn restart(
+    server: &mut Process,
+    size: usize,
+    absence: Duration,
+    patience: Duration,
+) -> Result<Option<f64>, Failure> {
+    wait_for(server.grpc(), size, Duration::from_secs(5)).await?.ok_or("not all registrations are there at first")?;
+    server.kill()?;
+    sleep(absence).await;
+    server.restart()?;
+    wait_for(server.grpc(), size, patience).await
+}
+
+async fn wait_for(address: SocketAddr, size: usize, patience: Duration) -> Result<Option<f64>, Failure> {
+    let start = Instant::now();
+    let witness = Connection::open(address).await?;
+    witness.registered().await?;
+    while start.elapsed() < patience {
+        if witness.count_services().await? == size {
+            return Ok(Some(start.elapsed().as_secs_f64()));
+        }
+        sleep(Duration::from_millis(5)).await;
+    }
+    Ok(None)
+}
+
+/// Our server in a process of its own.
+struct Process {
+    child: Child,
+    port: u16,
+}
+
+impl Process {
+    fn start() -> Result<Self, Failure> {
+        // Ports in use are tried again elsewhere; the range lies below the one that outgoing connections take theirs from.
+        for attempt in 0..20 {
+            let port = 20_000 + u16::try_from((std::process::id() + attempt * 7) % 2_000)?;
+            if let Ok(child) = spawn(port) {
+                return Ok(Self { child, port });
+            }
+        }
+        Err("no free port found".into())
+    }
+
+    fn http(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port).into()
+    }
+
+    fn grpc(&self) -> SocketAddr {
+        (Ipv4Addr::LOCALHOST, self.port + 1_000).into()
+    }
+
+    fn kill(&mut self) -> Result<(), Failure> {
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(())
+    }
+
+    fn restart(&mut self) -> Result<(), Failure> {
+        self.child = spawn(self.port)?;
+        Ok(())
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may be dead already.
+        drop(self.kill());
+    }
+}
+
+/// Starts the server and returns once it listens.
+fn spawn(port: u16) -> Result<Child, Failure> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args(["serve", "--port", &port.to_string()])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let mut line = String::new();
+    if let Some(out) = child.stdout.take() {
+        BufReader::new(out).read_line(&mut line)?;
+    }
+    if line.trim() == LISTENING {
+        return Ok(child);
+    }
+    child.kill()?;
+    child.wait()?;
+    Err("the server did not start".into())
+}
+
+const LISTENING: &str = "listening";
+
+/// The child's side: runs until it is killed or the parent ends.
+pub(crate) async fn serve(port: u16) -> Result<(), Failure> {
+    let _server = ours::Server::start(port).await?;
+    println!("{LISTENING}");
+    // The other end of standard input closes when the parent ends in whatever way, and then so does this process.
+    tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink())).await??;
+    Ok(())
+}
