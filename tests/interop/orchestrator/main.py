@@ -19,16 +19,18 @@ from process import CommandError, Driver, Failure, kill_children
 from scenarios import ALONE, Pair
 from servers import OurServer, RealServer
 
-OURS, NACOS25, NACOS204 = "ours", "ours-nacos25", "nacos-2.0.4"
+OURS, NACOS204 = "ours", "nacos-2.0.4"
+# Name → seed: the oddities of a run come from it.
+NACOS25 = {f"nacos25-seed-{seed}": seed for seed in (1, 2, 3)}
 SERVERS = {
     OURS: "this project's server",
-    NACOS25: "this project's server made as slow and odd as Nacos 2.5.1 (--behaviour nacos25)",
+    **{name: "this project's server made as slow and odd as Nacos 2.5.1" for name in NACOS25},
     NACOS204: "a real Nacos 2.0.4 from its published artifacts",
 }
-DEFAULT = [f"{peer.name}@{OURS}" for peer in PEERS] + [f"nacos-client@{server}" for server in (NACOS25, NACOS204)]
+DEFAULT = [f"{peer.name}@{OURS}" for peer in PEERS] + [f"nacos-client@{server}" for server in SERVERS if server != OURS]
 TOGETHER = ["cross", "restart", "kill -9", "exit"]
 SCENARIOS = [scenario.__name__ for scenario in ALONE] + TOGETHER
-SERVER_TOOLS = {OURS: ("cargo",), NACOS25: ("cargo",), NACOS204: ("java", "javac", "mvn")}
+SERVER_TOOLS = {name: ("java", "javac", "mvn") if name == NACOS204 else ("cargo",) for name in SERVERS}
 
 
 class Table:
@@ -68,12 +70,12 @@ class Table:
 
     def show(self, columns):
         left = max(len(scenario) for scenario in SCENARIOS) + 2
-        widths = [max(len(peer), len(server) + 2, len("unsupported")) for peer, server in columns]
+        widths = [max(len(peer), len(server) + 2, len("pass 1234 ms")) for peer, server in columns]
         rows = [("", [peer for peer, _ in columns]), ("", [f"@ {server}" for _, server in columns])]
         for scenario in SCENARIOS:
             cells = [self.cells.get((peer, server, scenario), ("-", "")) for peer, server in columns]
             # A short note, such as the time a push took, has its place in the table.
-            rows.append((scenario, [f"{state} {note}" if state == "pass" and 0 < len(note) < 8 else state for state, note in cells]))
+            rows.append((scenario, [f"{state} {note}" if state == "pass" and 0 < len(note) <= 8 else state for state, note in cells]))
         print()
         for title, texts in rows:
             print(title.ljust(left) + "  ".join(text.ljust(width) for text, width in zip(texts, widths)).rstrip())
@@ -147,7 +149,7 @@ def arguments():
 
 def show_list():
     print("peers:     " + ", ".join(peer.name for peer in PEERS))
-    print("servers:   " + ", ".join(f"{name} ({text})" for name, text in SERVERS.items()))
+    print("servers:   " + "\n           ".join(f"{name}: {text}" for name, text in SERVERS.items()))
     print("scenarios: " + ", ".join(SCENARIOS))
     print("runs by default: " + ", ".join(DEFAULT))
 
@@ -180,7 +182,7 @@ def install(pairs, cache):
     peers = {peer.name: peer for peer, _ in pairs}
     steps = {name: peer.install for name, peer in peers.items()}
     servers = {server for _, server in pairs}
-    if servers & {OURS, NACOS25}:
+    if servers - {NACOS204}:
         steps["server"] = build_ours
     if NACOS204 in servers:
         steps[NACOS204] = lambda cache: run(NACOS204, cache, [HERE / "nacos-server/build", "2.0.4.RELEASE"], {"NACOS_INTEROP_CACHE": str(cache)})
@@ -216,7 +218,8 @@ def install(pairs, cache):
 def make_server(name, directory, cache):
     if name == NACOS204:
         return RealServer(name, directory, HERE / "nacos-server/run", "2.0.4.RELEASE", cache)
-    return OurServer(name, directory, our_binary("nacos-server-min"), ("--behaviour", "nacos25") if name == NACOS25 else ())
+    odd = ("--behaviour", "nacos25", "--seed", NACOS25[name]) if name in NACOS25 else ()
+    return OurServer(name, directory, our_binary("nacos-server-min"), odd)
 
 
 def run_server(name, peers, cache, directory, table):

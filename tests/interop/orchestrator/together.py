@@ -43,6 +43,10 @@ def kept(pair):
     return pair.instance(61, cluster="keepers", metadata={"peer": pair.name})
 
 
+def everything(pairs):
+    return [one for pair in pairs for one in (offered(pair), kept(pair))]
+
+
 def offer(pair):
     pair.provider.call("register", service=CROSS, group=CROSS_GROUP, instance=offered(pair))
 
@@ -65,10 +69,19 @@ def expect_latest(pair, expected, deadline_s):
     wait_until(f"{pair.consumer.name} was told that {CROSS} is {expected}", deadline_s, probe, pair.consumer.tail)
 
 
+def expect_among(server, wanted, deadline_s):
+    """The server's own list of the common service has these, whatever else it has."""
+    def probe():
+        seen = server.http_list(CROSS_GROUP, CROSS)
+        return all(one in seen for one in wanted), seen
+
+    wait_until(f"{server.name} lists in {CROSS} {wanted}", deadline_s, probe, server.tail)
+
+
 def cross(pairs, live):
     """Every consumer is told of, and lists, the instances of all peers."""
     started = subscribe_all(live)
-    expected = [made for pair in live for made in (offered(pair), kept(pair))]
+    expected = everything(live)
 
     def work(pair):
         problem = started[pair.name]
@@ -93,13 +106,16 @@ def restart(server, live):
     if server.http_list(GROUP, "by-http"):
         raise Failure(f"{server.name} still has an instance of before its restart: it did not start empty")
 
-    old = [made for pair in live for made in (offered(pair), kept(pair))]
+    old = everything(live)
 
     def back(pair):
         for service, instances in pair.holds.items():
             expect_server_list(pair, service, instances, RESTART_S)
+        own = [offered(pair), kept(pair)]
+        expect_among(server, own, RESTART_S)
+        seconds = time.monotonic() - again
         expect_server_list(pair, CROSS, old, RESTART_S, CROSS_GROUP)
-        return time.monotonic() - again
+        return seconds
 
     returned = for_each(live, back)
 
@@ -107,7 +123,7 @@ def restart(server, live):
     for pair in live:
         pair.cross_changes += 1
     changed = for_each(live, change_after_restart)
-    expected = [made for pair in live for made in (offered(pair), kept(pair))]
+    expected = everything(live)
 
     def work(pair):
         for earlier in (returned[pair.name], changed[pair.name]):
@@ -141,8 +157,8 @@ def kill_providers(live):
     for victim in live:
         remaining.remove(victim)
         expected = [offered(pair) for pair in remaining] + [kept(pair) for pair in live]
-        victim.provider.kill()
         killed = time.monotonic()
+        victim.provider.kill()
 
         def told(pair, expected=expected, killed=killed):
             expect_latest(pair, expected, SEEN_S)
