@@ -58,8 +58,9 @@ impl Default for Timeouts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum EmptyPolicy {
-    /// Removals are held in the first seconds of a connection (a server that has just started may not know everybody
-    /// yet), longer if more than half of the list would vanish. After that every list is believed. See
+    /// In the first seconds of a connection, instances are held that an earlier connection listed and this one does not (a
+    /// server that has just started may not know everybody yet), longer if more than half of the list would vanish. What
+    /// the connection itself has listed may leave at once, and after that time every list is believed. See
     /// [`ClientConfigBuilder::hold_times`].
     #[default]
     Default,
