@@ -11,23 +11,33 @@ mod comparer;
 mod director;
 mod exceptions;
 mod peer;
+mod player;
 mod script;
 mod tally;
 mod verdict;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use exceptions::Against;
+use peer::Peer;
 use script::Mode;
 use tally::Tally;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use verdict::{Canon, Seen};
+
+/// The longest scenario takes half of this, when the dice fall badly.
+const LONGEST: Duration = Duration::from_secs(180);
 
 /// Holds every scenario with a server of its own, all at once.
 async fn replay(mode: Mode) -> Vec<Seen> {
     let mut running = JoinSet::new();
     for scenario in script::scenarios().into_iter().map(Arc::new) {
-        running.spawn(async move { director::run(&scenario, mode).await });
+        running.spawn(async move {
+            let run = async { director::run(&scenario, mode, Peer::start(mode).await).await };
+            timeout(LONGEST, run).await.unwrap_or_else(|_| panic!("{} comes to no end", scenario.name))
+        });
     }
     let mut seen = Vec::new();
     while let Some(scenario) = running.join_next().await {
@@ -39,7 +49,7 @@ async fn replay(mode: Mode) -> Vec<Seen> {
 #[tokio::test(flavor = "multi_thread")]
 async fn as_nacos_2_5_1_behaves() {
     let seen = replay(Mode::Nacos25).await;
-    Tally::of(Against::Nacos25, &Canon::nacos_2_5_1(), &seen).check();
+    Tally::check(&[Tally::of(Against::Nacos25, &Canon::nacos_2_5_1(), &seen)]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -48,6 +58,5 @@ async fn as_our_server_behaves_by_default() {
     let canon = Canon::nacos_2_5_1();
     let older = Tally::of(Against::Default, &canon, &seen);
     let newer = Tally::of(Against::Default303, &Canon::nacos_3_0_3_where_it_agrees_with(&canon), &seen);
-    older.check();
-    newer.check();
+    Tally::check(&[older, newer]);
 }

@@ -2,23 +2,50 @@
 
 use std::net::SocketAddr;
 
+use nacos_server_min::{Behaviour, Server};
+
+use crate::player::Player;
 use crate::script::Mode;
 
+/// The dice of [`Behaviour::Nacos25`]. Any seed will do, but with this one the second probe is the one that fails to save the
+/// silent connection, so that its scenario is over soon.
+const SEED: u64 = 4;
+
 #[derive(Debug)]
-pub(crate) struct Peer {
-    address: SocketAddr,
+pub(crate) enum Peer {
+    /// Ours.
+    Server(Server),
+    /// One that plays the recording.
+    Player(Player),
 }
 
 impl Peer {
-    pub(crate) async fn start(_mode: Mode) -> Self {
-        Self { address: "127.0.0.1:1".parse().unwrap() }
+    pub(crate) async fn start(mode: Mode) -> Self {
+        let builder = match mode {
+            Mode::Nacos25 => Server::builder().behaviour(Behaviour::Nacos25).seed(SEED),
+            Mode::Default => Server::builder(),
+        };
+        Self::Server(builder.start().await.expect("a server starts on free ports"))
     }
 
     pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+        match self {
+            Self::Server(server) => server.grpc_addr(),
+            Self::Player(player) => player.address(),
+        }
     }
 
-    pub(crate) async fn reset(&self, _connection: &str, _target: Option<&str>) {}
+    /// The operator's wish to move a connection; the recorded server says "success" to an unknown one as well.
+    pub(crate) fn reset(&self, connection: &str, target: Option<&str>) {
+        if let Self::Server(server) = self {
+            let known = server.reset_connection(connection, target);
+            assert_eq!(known, connection != "nope", "{connection}");
+        }
+    }
 
-    pub(crate) async fn stop(self) {}
+    pub(crate) async fn stop(self) {
+        if let Self::Server(server) = self {
+            server.shutdown().await;
+        }
+    }
 }

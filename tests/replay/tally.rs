@@ -11,6 +11,7 @@ use crate::verdict::{Canon, Seen};
 #[derive(Debug)]
 pub(crate) struct Tally {
     against: Against,
+    total: usize,
     equal: usize,
     excepted: BTreeSet<String>,
     faults: Vec<String>,
@@ -22,7 +23,8 @@ impl Tally {
     }
 
     fn with(against: Against, verdicts: &BTreeMap<String, Vec<Difference>>, table: &'static [Exception]) -> Self {
-        let mut tally = Self { against, equal: 0, excepted: BTreeSet::new(), faults: Vec::new() };
+        let mut tally =
+            Self { against, total: verdicts.len(), equal: 0, excepted: BTreeSet::new(), faults: Vec::new() };
         let mut used = BTreeSet::new();
         for (step, differences) in verdicts {
             if differences.is_empty() {
@@ -49,13 +51,16 @@ impl Tally {
         tally
     }
 
+    /// Prints the figures of all, and fails if one of them has a difference that is not excused or an excuse that is not needed.
     #[expect(clippy::print_stdout, reason = "the figures are part of what the test says")]
-    pub(crate) fn check(&self) {
-        let (equal, excepted) = (self.equal, self.excepted.len());
-        let against = self.against.name();
-        println!("replay {against}: {equal} equal, {excepted} excepted, {} total", equal + excepted);
-        let faults = self.faults.join("\n");
-        assert!(self.faults.is_empty(), "replay {against}: {} faults\n{faults}", self.faults.len());
+    pub(crate) fn check(all: &[Self]) {
+        let mut faults = Vec::new();
+        for tally in all {
+            let (against, equal, excepted) = (tally.against.name(), tally.equal, tally.excepted.len());
+            println!("replay {against}: {equal} equal, {excepted} excepted, {} total", tally.total);
+            faults.extend(tally.faults.iter().map(|fault| format!("{against}: {fault}")));
+        }
+        assert!(faults.is_empty(), "{} faults\n{}", faults.len(), faults.join("\n"));
     }
 }
 
