@@ -130,9 +130,10 @@ impl Connection {
             tracing::debug!(conn.id = %self.id, version = %registration.client_version, module = %registration.module, "set up");
             self.registration.store(Some(Arc::new(registration)));
             self.context.counters.setups.add();
+            // Only this once: repeated set-ups are no sign of life.
+            self.touch();
         }
         self.outbox.set_up(stream, ack);
-        self.touch();
         drop(phase);
         SetUp::Accepted
     }
@@ -219,12 +220,22 @@ impl Connection {
         }
         liveness.heard(self.context.clock.ticks());
         drop(liveness);
-        if probe && self.context.oddities.as_ref().is_some_and(|odd| odd.probe_in_vain()) {
+        if probe && self.is_acknowledged_in_vain() {
             return self.evict();
         }
         if id.filter(|_| !probe).is_some_and(|id| self.outbox.acked(id, ack.is_success())) {
             self.give_up();
         }
+    }
+
+    /// With the recorded habits a probe's acknowledgement may come to nothing, if it was the last one to be waited for.
+    fn is_acknowledged_in_vain(&self) -> bool {
+        let Some(oddities) = &self.context.oddities else { return false };
+        let mut others_are_probed = false;
+        self.context.connections.for_each(|other| {
+            others_are_probed |= matches!(*other.lock_liveness(), Liveness::Probed { .. });
+        });
+        !others_are_probed && oddities.probe_in_vain()
     }
 
     /// Closes a connection whose pushes were never acknowledged.
