@@ -233,7 +233,9 @@ pub enum PickError {
     #[error("no list of {0} has arrived yet")]
     NotReady(ServiceKey),
     /// The list has no usable instance.
-    #[error("{service} has no usable instance: {total} listed, {healthy} healthy, {enabled} enabled, {positive_weight} with a weight above 0")]
+    #[error(
+        "{service} has no usable instance: {total} listed, {healthy} healthy, {enabled} enabled, {positive_weight} with a weight above 0"
+    )]
     NoInstance {
         /// The service.
         service: ServiceKey,

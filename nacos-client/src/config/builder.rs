@@ -135,7 +135,8 @@ impl ClientConfigBuilder {
     /// The first setting that is missing or invalid.
     pub fn build(self) -> Result<ClientConfig, ConfigError> {
         let servers = server_list(
-            self.servers.as_deref().unwrap_or_default(), self.grpc_port_offset.unwrap_or(DEFAULT_GRPC_OFFSET),
+            self.servers.as_deref().unwrap_or_default(),
+            self.grpc_port_offset.unwrap_or(DEFAULT_GRPC_OFFSET),
         )?;
         let namespace = Namespace::new(self.namespace.unwrap_or_default());
         param::namespace(namespace.as_str()).map_err(|e| InvalidArgument::new("namespace", e.to_string()))?;

@@ -47,7 +47,10 @@ pub struct ServiceChange {
 
 impl ServiceChange {
     pub(crate) fn new(
-        snapshot: Arc<ServiceSnapshot>, instances: Arc<[Arc<Instance>]>, difference: Difference, cause: ChangeCause,
+        snapshot: Arc<ServiceSnapshot>,
+        instances: Arc<[Arc<Instance>]>,
+        difference: Difference,
+        cause: ChangeCause,
     ) -> Self {
         Self { snapshot, instances, difference, cause }
     }

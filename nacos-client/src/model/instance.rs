@@ -129,9 +129,7 @@ impl Instance {
     /// `ip:port`, with brackets around IPv6: what goes into a URI.
     #[must_use]
     pub fn addr(&self) -> String {
-        let mut out = String::with_capacity(self.ip.len() + 8);
-        write_host_port(&mut out, &self.ip, self.port).expect("writing to a String cannot fail");
-        out
+        self.to_string()
     }
 
     /// Its socket address; `None` if it registered a host name.
@@ -260,6 +258,6 @@ mod tests {
         let a = Instance::new(("h", 1));
         assert_ne!(a.key(), a.clone().cluster("c1").key());
         assert!(InstanceKey::new(("h", 1), "").is(&a));
-        assert_eq!(a.clone().cluster("c1").key().to_string(), "h:1@c1");
+        assert_eq!(a.cluster("c1").key().to_string(), "h:1@c1");
     }
 }

@@ -98,7 +98,12 @@ pub(crate) struct SnapshotFlags {
 
 impl ServiceSnapshot {
     pub(crate) fn new(
-        key: ServiceKey, revision: u64, resyncs: u64, received_at: Instant, flags: SnapshotFlags, list: Arc<HostList>,
+        key: ServiceKey,
+        revision: u64,
+        resyncs: u64,
+        received_at: Instant,
+        flags: SnapshotFlags,
+        list: Arc<HostList>,
     ) -> Self {
         let SnapshotFlags { held, stale_since } = flags;
         Self { key, revision, resyncs, source: SnapshotSource::Server, received_at, held, stale_since, list }

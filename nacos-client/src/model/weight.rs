@@ -14,8 +14,8 @@ impl Weight {
     /// `None` unless `value` is finite and from 0 to [`MAX_WEIGHT`].
     #[must_use]
     pub fn new(value: f64) -> Option<Self> {
-        // A NaN fails both comparisons.
-        (value >= 0.0 && value <= MAX_WEIGHT).then_some(Self(value))
+        // A NaN is in no range.
+        (0.0..=MAX_WEIGHT).contains(&value).then_some(Self(value))
     }
 
     /// What a received weight is worth in a draw: `None` for NaN, zero and negative ones, at most [`MAX_WEIGHT`].

@@ -59,7 +59,8 @@ mod tests {
     #[test]
     fn what_nobody_could_call_is_left_out() {
         let host = |ip: Option<&str>, port| grpc::Instance { ip: ip.map(str::to_owned), port, ..Default::default() };
-        let hosts = vec![host(None, 1), host(Some(" "), 1), host(Some("a"), -1), host(Some("a"), 65_536), host(Some("a"), 0)];
+        let hosts =
+            vec![host(None, 1), host(Some(" "), 1), host(Some("a"), -1), host(Some("a"), 65_536), host(Some("a"), 0)];
         let list = HostList::from_wire(grpc::ServiceInfo { hosts: Some(hosts), ..Default::default() }).unwrap();
         assert_eq!(list.hosts().iter().map(|i| i.addr()).collect::<Vec<_>>(), ["a:0"]);
         assert!(HostList::from_wire(grpc::ServiceInfo::default()).is_none());

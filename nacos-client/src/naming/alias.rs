@@ -24,7 +24,8 @@ impl AliasTable {
         };
         // Share of each index in units of one slot.
         let mut share: Vec<f64> = weights.iter().map(|w| w * weights.len() as f64 / total).collect();
-        let mut slots: Vec<Slot> = (0..weights.len() as u32).map(|own| Slot { threshold: u32::MAX, alias: own }).collect();
+        let mut slots: Vec<Slot> =
+            (0..weights.len() as u32).map(|own| Slot { threshold: u32::MAX, alias: own }).collect();
         let (mut small, mut large): (Vec<usize>, Vec<usize>) = (0..share.len()).partition(|at| share[*at] < 1.0);
         while let (Some(lesser), Some(greater)) = (small.pop(), large.last().copied()) {
             slots[lesser] = Slot { threshold: as_threshold(share[lesser]), alias: greater as u32 };

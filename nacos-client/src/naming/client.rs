@@ -51,7 +51,10 @@ pub(crate) struct Client {
 
 enum Life {
     New,
-    Running { worker: JoinHandle<()>, runtime: Handle },
+    Running {
+        worker: JoinHandle<()>,
+        runtime: Handle,
+    },
     /// The report appears when the shutdown has ended.
     Closing(watch::Receiver<Option<ShutdownReport>>),
 }

@@ -141,9 +141,8 @@ impl EventHandler for Core {
             Event::Connected { session, handover } => {
                 self.counters.connects.add();
                 let replaces = handover.as_ref().map(Handover::old_epoch);
-                let before = std::mem::replace(
-                    &mut *self.handover.lock().unwrap_or_else(PoisonError::into_inner), handover,
-                );
+                let before =
+                    std::mem::replace(&mut *self.handover.lock().unwrap_or_else(PoisonError::into_inner), handover);
                 self.link.send_modify(|link| link.connected(session, replaces, Instant::now()));
                 self.queue.link_changed();
                 // A second move before the first was finished: what the oldest connection holds is on the one after it.

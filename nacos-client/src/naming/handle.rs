@@ -229,7 +229,9 @@ impl ServiceHandle {
                 HostList::from_wire(info).map(|list| list.hosts().to_vec()).ok_or_else(no_list)
             }
             Reply::Service(None) => Err(no_list()),
-            Reply::Done | Reply::Services { .. } => Err(QueryError::Protocol("another answer than asked for".to_owned())),
+            Reply::Done | Reply::Services { .. } => {
+                Err(QueryError::Protocol("another answer than asked for".to_owned()))
+            }
         }
     }
 

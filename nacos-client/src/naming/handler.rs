@@ -100,7 +100,11 @@ impl Drop for Listener {
 }
 
 async fn run<F, R>(
-    mut subscription: Subscription, mut handler: F, gate: Arc<Gate>, stop: CancellationToken, core: Arc<super::core::Core>,
+    mut subscription: Subscription,
+    mut handler: F,
+    gate: Arc<Gate>,
+    stop: CancellationToken,
+    core: Arc<super::core::Core>,
 ) where
     F: FnMut(ServiceChange) -> R,
     R: Future<Output = ()>,

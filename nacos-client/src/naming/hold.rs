@@ -78,7 +78,12 @@ impl Guard {
     }
 
     fn next_hold(
-        &self, list: &HostList, missing: Missing, earlier: Option<Hold>, young: Option<Instant>, now: Instant,
+        &self,
+        list: &HostList,
+        missing: Missing,
+        earlier: Option<Hold>,
+        young: Option<Instant>,
+        now: Instant,
     ) -> Option<Hold> {
         let empty = list.hosts().is_empty();
         let empty_limit = match self.policy {
@@ -122,9 +127,9 @@ impl Guard {
 
     /// What the snapshot says about the hold.
     pub(crate) fn held(&self) -> Option<Held> {
-        self.hold.as_ref().map(|hold| {
-            Held::new(hold.since.into_std(), hold.until.map(Instant::into_std), hold.instances.len())
-        })
+        self.hold
+            .as_ref()
+            .map(|hold| Held::new(hold.since.into_std(), hold.until.map(Instant::into_std), hold.instances.len()))
     }
 
     /// When the server is to be asked whether what is held is gone.

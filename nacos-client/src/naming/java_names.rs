@@ -23,7 +23,11 @@ impl NamingService {
     ///
     /// # Cancel safety
     /// The wish is recorded at the first poll and stays if the future is dropped.
-    pub async fn register_instance(&self, service: impl IntoServiceKey, instance: Instance) -> Result<(), ConfirmError> {
+    pub async fn register_instance(
+        &self,
+        service: impl IntoServiceKey,
+        instance: Instance,
+    ) -> Result<(), ConfirmError> {
         self.service(service)?.register(instance)?.kept().await
     }
 
@@ -36,7 +40,9 @@ impl NamingService {
     /// # Cancel safety
     /// The instance is unwanted from the first poll on.
     pub async fn deregister_instance(
-        &self, service: impl IntoServiceKey, instance: &Instance,
+        &self,
+        service: impl IntoServiceKey,
+        instance: &Instance,
     ) -> Result<bool, ConfirmError> {
         Ok(self.take_back(service, std::slice::from_ref(instance)).await? > 0)
     }
@@ -50,7 +56,9 @@ impl NamingService {
     /// # Cancel safety
     /// All wishes are recorded at the first poll and stay if the future is dropped.
     pub async fn batch_register_instance(
-        &self, service: impl IntoServiceKey, instances: impl IntoIterator<Item = Instance>,
+        &self,
+        service: impl IntoServiceKey,
+        instances: impl IntoIterator<Item = Instance>,
     ) -> Result<(), ConfirmError> {
         let service = self.service(service)?;
         let instances: Vec<Instance> = instances.into_iter().collect();
@@ -78,7 +86,9 @@ impl NamingService {
     /// # Cancel safety
     /// All are unwanted from the first poll on.
     pub async fn batch_deregister_instance(
-        &self, service: impl IntoServiceKey, instances: impl IntoIterator<Item = Instance>,
+        &self,
+        service: impl IntoServiceKey,
+        instances: impl IntoIterator<Item = Instance>,
     ) -> Result<usize, ConfirmError> {
         let instances: Vec<Instance> = instances.into_iter().collect();
         self.take_back(service, &instances).await
@@ -117,7 +127,9 @@ impl NamingService {
     /// # Cancel safety
     /// Cancel safe.
     pub async fn get_all_instances(
-        &self, service: impl IntoServiceKey, clusters: &[&str],
+        &self,
+        service: impl IntoServiceKey,
+        clusters: &[&str],
     ) -> Result<Vec<Arc<Instance>>, QueryError> {
         self.select_instances(service, Select::all().clusters(clusters.iter().copied())).await
     }
@@ -130,7 +142,9 @@ impl NamingService {
     /// # Cancel safety
     /// Cancel safe.
     pub async fn select_instances(
-        &self, service: impl IntoServiceKey, select: Select,
+        &self,
+        service: impl IntoServiceKey,
+        select: Select,
     ) -> Result<Vec<Arc<Instance>>, QueryError> {
         let snapshot = self.service(service)?.snapshot().await?;
         Ok(snapshot.select(&select).cloned().collect())
@@ -146,7 +160,9 @@ impl NamingService {
     /// # Cancel safety
     /// Cancel safe.
     pub async fn select_one_healthy_instance(
-        &self, service: impl IntoServiceKey, clusters: &[&str],
+        &self,
+        service: impl IntoServiceKey,
+        clusters: &[&str],
     ) -> Result<Arc<Instance>, PickError> {
         let service = self.service(service)?;
         match service.snapshot().await {
@@ -168,7 +184,12 @@ impl NamingService {
     ///
     /// # Errors
     /// If the name is invalid, or the client cannot run.
-    pub fn subscribe_with<F, R>(&self, service: impl IntoServiceKey, select: Select, handler: F) -> Result<Listener, PickError>
+    pub fn subscribe_with<F, R>(
+        &self,
+        service: impl IntoServiceKey,
+        select: Select,
+        handler: F,
+    ) -> Result<Listener, PickError>
     where
         F: FnMut(ServiceChange) -> R + Send + 'static,
         R: Future<Output = ()> + Send + 'static,

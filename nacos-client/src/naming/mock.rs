@@ -66,7 +66,7 @@ pub(crate) struct Mock {
     latency: Duration,
     pub(crate) dialect: Dialect,
     status: watch::Sender<TransportStatus>,
-    me: std::sync::Weak<Mock>,
+    me: std::sync::Weak<Self>,
 }
 
 impl Mock {

@@ -82,7 +82,9 @@ impl PersistentWishes {
         let wish = self.find(key).filter(|w| w.owner == owner && w.stage != Stage::Deregister)?;
         Some(match (wish.stage, &wish.failing) {
             (Stage::Registered, _) => RegistrationStatus::Confirmed,
-            (_, Some((_, _, Trouble::Refused(said) | Trouble::Denied(said)))) => RegistrationStatus::Refused(said.clone()),
+            (_, Some((_, _, Trouble::Refused(said) | Trouble::Denied(said)))) => {
+                RegistrationStatus::Refused(said.clone())
+            }
             (_, Some((_, _, Trouble::Unsupported(needs)))) => RegistrationStatus::Unsupported { needs },
             (_, Some((attempts, since, last))) => RegistrationStatus::Failing {
                 attempts: *attempts,

@@ -26,7 +26,7 @@ pub(crate) fn contains(list: &[Arc<Instance>], instance: &Instance) -> bool {
 /// `maybe` is what failed calls may have left: then nothing is sure and the record is sent again.
 pub(crate) fn plan(target: &[Arc<Instance>], known: &[Arc<Instance>], maybe: &[Arc<Instance>]) -> Plan {
     if target.is_empty() {
-        return match known.first().or(maybe.first()) {
+        return match known.first().or_else(|| maybe.first()) {
             Some(instance) => Plan::Deregister { instance: Arc::clone(instance), after: Vec::new() },
             None => Plan::Nothing,
         };
@@ -88,7 +88,10 @@ mod tests {
             plan_adding(&list(&[1]), &two, &[]),
             Plan::Deregister { instance: two[1].clone(), after: list(&[1]) }
         );
-        assert_eq!(plan_adding(&list(&[1, 3]), &list(&[1]), &[]), Plan::Register { send: list(&[3]), after: list(&[1, 3]) });
+        assert_eq!(
+            plan_adding(&list(&[1, 3]), &list(&[1]), &[]),
+            Plan::Register { send: list(&[3]), after: list(&[1, 3]) }
+        );
         assert_eq!(plan_adding(&two, &two, &[]), Plan::Nothing);
         let moved = vec![Arc::new(Instance::new(("h", 1)).cluster("c"))];
         assert_eq!(

@@ -75,7 +75,11 @@ pub(crate) struct Flight {
 #[derive(Debug, Clone)]
 enum FlightKind {
     /// What the connection will hold when it is acknowledged, with the version of each wish in it.
-    Set { after: Vec<Arc<Instance>>, versions: Vec<(Arc<Instance>, u64)>, batch: bool },
+    Set {
+        after: Vec<Arc<Instance>>,
+        versions: Vec<(Arc<Instance>, u64)>,
+        batch: bool,
+    },
     Persistent,
 }
 

@@ -242,7 +242,10 @@ impl Registration {
 
 /// Waits until the current connection holds nothing of `instance` any more, or the deadline.
 pub(crate) async fn wait_gone(
-    client: &Client, records: &Records, instance: &Instance, key: &InstanceKey,
+    client: &Client,
+    records: &Records,
+    instance: &Instance,
+    key: &InstanceKey,
 ) -> Result<(), ConfirmError> {
     let gone = || {
         let mut state = records.lock();

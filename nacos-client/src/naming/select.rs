@@ -64,7 +64,12 @@ impl PickTables {
     }
 
     /// An index among the members of `clusters`, by weight over all of them.
-    pub(crate) fn draw_in(&self, hosts: &[Arc<Instance>], clusters: &[&str], mut random: impl FnMut() -> u64) -> Option<usize> {
+    pub(crate) fn draw_in(
+        &self,
+        hosts: &[Arc<Instance>],
+        clusters: &[&str],
+        mut random: impl FnMut() -> u64,
+    ) -> Option<usize> {
         let tables = self.clusters.get_or_init(|| cluster_tables(hosts));
         let named = || {
             let first = |at: usize, name: &str| clusters.iter().position(|n| *n == name) == Some(at);
@@ -109,7 +114,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn hosts(weights: &[(f64, &str)]) -> Vec<Arc<Instance>> {
-        (1u16..).zip(weights).map(|(port, (w, c))| Arc::new(Instance::new(("h", port)).weight(*w).cluster(*c))).collect()
+        (1u16..)
+            .zip(weights)
+            .map(|(port, (w, c))| Arc::new(Instance::new(("h", port)).weight(*w).cluster(*c)))
+            .collect()
     }
 
     #[test]

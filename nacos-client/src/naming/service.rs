@@ -77,7 +77,6 @@ const PAGE: u32 = 500;
 
 impl NamingService {
     /// Collects settings.
-    #[must_use]
     pub fn builder() -> NamingServiceBuilder {
         NamingServiceBuilder::default()
     }

@@ -143,7 +143,12 @@ impl SubSlot {
     }
 
     /// The next call to send on the connection `epoch`. `decision_at` is when a query must decide about held instances.
-    pub(crate) fn next(&mut self, epoch: Option<Epoch>, decision_at: Option<Instant>, now: Instant) -> Option<SubFlight> {
+    pub(crate) fn next(
+        &mut self,
+        epoch: Option<Epoch>,
+        decision_at: Option<Instant>,
+        now: Instant,
+    ) -> Option<SubFlight> {
         if self.epoch != epoch {
             // The server knows nothing of us on a new connection.
             (self.epoch, self.subscribed, self.flight) = (epoch, false, None);
@@ -239,7 +244,8 @@ impl SubSlot {
     }
 
     fn plan_reconciliation(&mut self, now: Instant) {
-        self.reconcile_at = self.reconcile.map(|interval| now + interval.mul_f64(1.0 + SPREAD * (2.0 * fastrand::f64() - 1.0)));
+        self.reconcile_at =
+            self.reconcile.map(|interval| now + interval.mul_f64(1.0 + SPREAD * (2.0 * fastrand::f64() - 1.0)));
     }
 }
 

@@ -60,8 +60,21 @@ macro_rules! counters {
 }
 
 counters!(
-    pushes, pushes_applied, pushes_unchanged, pushes_overtaken, pushes_dropped, repairs, connects, lost_transport,
-    lost_unanswered, lost_unregistered, moved, lost_other, listener_panics, writes, writes_failed
+    pushes,
+    pushes_applied,
+    pushes_unchanged,
+    pushes_overtaken,
+    pushes_dropped,
+    repairs,
+    connects,
+    lost_transport,
+    lost_unanswered,
+    lost_unregistered,
+    moved,
+    lost_other,
+    listener_panics,
+    writes,
+    writes_failed
 );
 
 #[derive(Debug, Default)]

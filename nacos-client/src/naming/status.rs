@@ -17,6 +17,8 @@ pub enum ConnectionStatus {
     Idle,
     /// Trying to connect, for the first time.
     Connecting {
+        /// The configured server that is tried at the moment; `None` between two attempts.
+        server: Option<String>,
         /// Failed attempts so far.
         failures: u32,
         /// What the last one failed with, as text for people.
@@ -84,7 +86,10 @@ impl StatusWatch {
             (Phase::Closed, _) => ConnectionStatus::Closed,
             (_, Some(since)) => ConnectionStatus::Disconnected { since: since.into_std(), failures, last_error },
             (Phase::Idle, None) => ConnectionStatus::Idle,
-            (_, None) => ConnectionStatus::Connecting { failures, last_error },
+            (Phase::Connecting { server }, None) => {
+                ConnectionStatus::Connecting { server: Some(server.to_string()), failures, last_error }
+            }
+            (_, None) => ConnectionStatus::Connecting { server: None, failures, last_error },
         }
     }
 

@@ -141,7 +141,10 @@ impl Drop for Subscription {
 
 impl fmt::Debug for Subscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Subscription").field("service", self.service()).field("select", &self.select).finish_non_exhaustive()
+        f.debug_struct("Subscription")
+            .field("service", self.service())
+            .field("select", &self.select)
+            .finish_non_exhaustive()
     }
 }
 

@@ -27,7 +27,10 @@ impl Ended {
 
 /// Waits until `test` gives something. It is asked at once, and again whenever `changed` rings.
 pub(crate) async fn wait_for<T>(
-    core: &Core, changed: &Notify, deadline: Option<Duration>, mut test: impl FnMut() -> Option<T>,
+    core: &Core,
+    changed: &Notify,
+    deadline: Option<Duration>,
+    mut test: impl FnMut() -> Option<T>,
 ) -> Result<T, Ended> {
     // Timers need a runtime, and a missing one would be a panic.
     if Handle::try_current().is_err() {

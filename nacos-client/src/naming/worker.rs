@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,8 @@ use crate::transport::{Call, CallError, Reply};
 
 /// Mutating calls in flight per connection; as many queries and subscriptions may be beside them.
 const WINDOW: usize = 64;
+/// How often an outage is reported while it lasts.
+const OUTAGE_REPORT: Duration = Duration::from_secs(60);
 /// The idle time is measured in so many ticks of the sweep.
 const IDLE_TICKS: u32 = 10;
 
@@ -47,6 +49,8 @@ enum Alarm {
     Entry(Weak<Entry>),
     Records(Weak<Records>),
     Sweep,
+    /// Time to say that there is still no connection.
+    Outage,
 }
 
 #[derive(Debug)]
@@ -84,6 +88,7 @@ impl Worker {
             moving: HashSet::new(),
         };
         worker.arm_sweep();
+        worker.timers.push(Reverse(Timer { at: Instant::now() + OUTAGE_REPORT, alarm: Alarm::Outage }));
         worker
     }
 
@@ -100,7 +105,7 @@ impl Worker {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = core.queue.wait() => {}
-                Some(done) = self.calls.next(), if !self.calls.is_empty() => self.finish(done),
+                Some(done) = self.calls.next(), if !self.calls.is_empty() => self.finish_burst(done),
                 () = sleep_until(next), if next.is_some() => self.ring(Instant::now()),
             }
         }
@@ -233,6 +238,15 @@ impl Worker {
         self.end_handover_if_done();
     }
 
+    /// Answers come in bursts: those that are there already are taken without a round through the scheduler each.
+    fn finish_burst(&mut self, first: Done) {
+        self.finish(first);
+        for _ in 0..WINDOW {
+            let Some(Some(done)) = self.calls.next().now_or_never() else { return };
+            self.finish(done);
+        }
+    }
+
     fn finish(&mut self, done: Done) {
         let now = Instant::now();
         match done {
@@ -299,13 +313,23 @@ impl Worker {
                 }
                 Alarm::Sweep => {
                     for entry in self.core.reactor.sweep(IDLE_TICKS) {
-                        tracing::debug!(service = %entry.key(), "not used for long, unsubscribing");
                         self.core.queue.entry(&entry);
                     }
                     self.arm_sweep();
                 }
+                Alarm::Outage => self.report_outage(now),
             }
         }
+    }
+
+    /// One line a minute for as long as there is no connection; the transport tells its beginning and its end.
+    fn report_outage(&mut self, now: Instant) {
+        let down = self.core.with_link(|link| link.session().is_none());
+        if down {
+            let waiting = self.core.registrations.all().iter().map(|r| r.lock().redo.backlog()).sum::<usize>();
+            tracing::warn!(waiting, "still no connection to any server, trying on");
+        }
+        self.timers.push(Reverse(Timer { at: now + OUTAGE_REPORT, alarm: Alarm::Outage }));
     }
 
     fn arm_sweep(&mut self) {

@@ -27,7 +27,11 @@ async fn cg6_against_a_server_that_never_answers_every_call_ends_at_its_deadline
     let registration = service.register(instance(1)).unwrap();
     let begin = Instant::now();
     let results = tokio::join!(
-        service.ready(), service.refresh(), service.query(), nacos.services_page("g", 1, 10), registration.confirmed(),
+        service.ready(),
+        service.refresh(),
+        service.query(),
+        nacos.services_page("g", 1, 10),
+        registration.confirmed(),
         nacos.register_instance("t", instance(2)),
     );
     let took = begin.elapsed();

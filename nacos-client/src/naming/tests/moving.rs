@@ -7,9 +7,8 @@ use crate::naming::mock::Fate;
 async fn cg11_the_old_connection_closes_only_when_the_new_one_holds_the_same_records() {
     let mock = mock();
     let nacos = connected(&mock).await;
-    let registrations: Vec<_> = (0..100)
-        .map(|n| nacos.service(format!("s{n}")).unwrap().register(instance(1).weight(2.0)).unwrap())
-        .collect();
+    let registrations: Vec<_> =
+        (0..100).map(|n| nacos.service(format!("s{n}")).unwrap().register(instance(1).weight(2.0)).unwrap()).collect();
     for registration in &registrations {
         registration.confirmed().await.unwrap();
     }
@@ -118,9 +117,8 @@ async fn cg38_moving_a_hundred_times_between_clocks_an_hour_apart_loses_nothing(
         let subscribed = || mock.subscribers(&key("s")) == 1;
         until("subscribed", subscribed).await;
         mock.set_foreign(&key("s"), &[n], false);
-        let seen = async {
-            while subscription.next().await.unwrap().instances().first().is_none_or(|i| i.port != n) {}
-        };
+        let seen =
+            async { while subscription.next().await.unwrap().instances().first().is_none_or(|i| i.port != n) {} };
         timeout(100 * MS, seen).await.unwrap_or_else(|_| panic!("frozen after move {n}"));
     }
 }

@@ -84,11 +84,12 @@ async fn an_update_may_move_the_instance() {
     let nacos = connected(&mock).await;
     let registration = nacos.service("s").unwrap().register(instance(1)).unwrap();
     registration.confirmed().await.unwrap();
-    registration.update(|mut i| {
-        i.port = 2;
-        i
-    })
-    .unwrap();
+    registration
+        .update(|mut i| {
+            i.port = 2;
+            i
+        })
+        .unwrap();
     registration.confirmed().await.unwrap();
     assert_eq!(mock.held(&key("s")), [2]);
     assert!(matches!(registration.update(|i| i.weight(-1.0)), Err(RegisterError::Invalid(_))));
