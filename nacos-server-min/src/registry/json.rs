@@ -175,3 +175,109 @@ fn time(instance: &Instance, key: &str, default: i64) -> i64 {
         .and_then(|text| text.parse().ok())
         .unwrap_or(default)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use nacos_proto::grpc as wire;
+    use serde_json::Value;
+
+    use super::*;
+    use crate::registry::names::Names;
+    use crate::registry::view::Rows;
+
+    const GROUP: &str = "G";
+    const NAME: &str = "s\"ü";
+
+    fn wire_instance(ip: &str, metadata: &[(&str, &str)]) -> wire::Instance {
+        wire::Instance {
+            ip: Some(ip.to_owned()),
+            port: 8080,
+            weight: 0.1,
+            healthy: false,
+            cluster_name: Some("c1".to_owned()),
+            metadata: metadata.iter().copied().collect(),
+            ..wire::Instance::default()
+        }
+    }
+
+    fn instances() -> Vec<wire::Instance> {
+        vec![
+            wire_instance("10.0.0.1", &[]),
+            wire_instance("10.0.0.2", &[("k", "v"), (BEAT_INTERVAL, "1000"), (DELETE_TIMEOUT, "+9")]),
+            wire_instance("fe80::1", &[(ID_GENERATOR, "snowflake")]),
+            wire_instance("host\\\"name", &[("ü\n", "\u{1}")]),
+        ]
+    }
+
+    /// The same list, written from the compact rows and by the wire types.
+    #[test]
+    fn rows_are_written_as_the_wire_types_write_them() {
+        let names = Names::default();
+        let stored: Vec<Arc<Instance>> = instances()
+            .into_iter()
+            .map(|one| Arc::new(Instance::from_wire(&names, one, InstanceId::Derived)))
+            .collect();
+        let view = View::new(stored.iter().map(|one| (1, one)), Rows::NewestClient, Kind::Persistent, 1_700);
+        let list = ListJson {
+            group: GROUP,
+            name: NAME,
+            form: NameForm::Bare,
+            view: &view,
+            clusters: Some("c1,c2"),
+            healthy_only: false,
+            last_ref_time: 1_700,
+            omit_missing: false,
+        };
+        let expected = wire::ServiceInfo {
+            name: Some(NAME.to_owned()),
+            group_name: Some(GROUP.to_owned()),
+            clusters: Some("c1,c2".to_owned()),
+            cache_millis: 10_000,
+            last_ref_time: 1_700,
+            hosts: Some(
+                instances()
+                    .into_iter()
+                    .map(|one| wire::Instance {
+                        instance_id: Some(format!("{}#8080#c1#{GROUP}@@{NAME}", one.ip.as_deref().unwrap_or_default())),
+                        service_name: Some(format!("{GROUP}@@{NAME}")),
+                        ephemeral: false,
+                        ..one
+                    })
+                    .collect(),
+            ),
+            ..wire::ServiceInfo::default()
+        };
+        let written: Value = serde_json::from_slice(&list.encode()).expect("JSON");
+        assert_eq!(written, serde_json::to_value(&expected).expect("JSON"));
+        assert_eq!(wire::ServiceInfo::clone(&serde_json::from_value(written).expect("a list")), expected);
+    }
+
+    #[test]
+    fn what_is_missing_is_left_out_or_written_empty() {
+        let names = Names::default();
+        let bare = wire::Instance { weight: f64::NAN, ..wire::Instance::default() };
+        let stored = Arc::new(Instance::from_wire(&names, bare, InstanceId::DerivedNullCluster));
+        let view = View::new([(1, &stored)].into_iter(), Rows::Distinct, Kind::Ephemeral, 1);
+        let encode = |omit_missing| {
+            let (form, last_ref_time) = (NameForm::Grouped, 1);
+            let list = ListJson {
+                group: GROUP,
+                name: "s",
+                form,
+                view: &view,
+                clusters: None,
+                healthy_only: false,
+                last_ref_time,
+                omit_missing,
+            };
+            serde_json::from_slice::<Value>(&list.encode()).expect("JSON")
+        };
+        let (empty, omitted) = (encode(false), encode(true));
+        assert_eq!((&empty["clusters"], &empty["hosts"][0]["ip"]), (&"".into(), &"".into()));
+        assert_eq!((omitted.get("clusters"), omitted["hosts"][0].get("ip")), (None, None));
+        assert_eq!((&empty["name"], &empty["hosts"][0]["weight"]), (&"G@@s".into(), &"NaN".into()));
+        assert_eq!(empty["hosts"][0]["instanceId"], "null#0#null#G@@s");
+    }
+}

@@ -27,3 +27,6 @@ pub(crate) use page::{Page, PageError};
 pub(crate) use service::{KeyRef, Kind, Published, Service, Subscriber};
 pub(crate) use store::{Propagation, Registry, RegistrySettings, Sink, WriteError};
 pub(crate) use view::View;
+
+#[cfg(test)]
+mod model_test;

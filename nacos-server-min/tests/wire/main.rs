@@ -3,4 +3,14 @@
 mod support;
 
 mod binary;
+mod detection;
+mod faults;
+mod hostile;
+mod http;
+mod life;
+mod nacos25;
+mod order;
+mod pushes;
+mod records;
+mod setup;
 mod thin_path;

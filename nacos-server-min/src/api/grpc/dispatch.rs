@@ -90,13 +90,12 @@ fn is_cluster_only(kind: &str) -> bool {
     )
 }
 
-/// The connection's registration. A request may overtake the set-up that is already on its way; it waits for that, except
-/// with the recorded habits, where it is told that the connection is unknown.
+/// The connection's registration. A request may overtake the set-up that is already on its way; it waits for that.
 async fn registration(connection: &Connection) -> Option<Arc<Registration>> {
     if let Some(known) = connection.registration() {
         return Some(known);
     }
-    if connection.context.oddities.is_none() && connection.setup_gate.is_undecided() {
+    if connection.setup_gate.is_undecided() {
         // Whether the wait ended or was given up, what counts is whether the connection is known now.
         drop(tokio::time::timeout(SETUP_WAIT, connection.setup_gate.wait()).await);
     }

@@ -69,7 +69,7 @@ async fn read(mut reader: MessageReader, mut undecided: Undecided, id: StreamId,
         match message {
             Ok(Some(message)) => match Payload::decode(message) {
                 Ok(payload) => {
-                    if let Err(status) = handle(&connection, id, &payload).await {
+                    if let Err(status) = handle(&connection, id, &payload, &mut undecided).await {
                         break status;
                     }
                 }
@@ -85,11 +85,18 @@ async fn read(mut reader: MessageReader, mut undecided: Undecided, id: StreamId,
 }
 
 /// Unknown and unreadable messages are dropped without a word. An error ends the stream.
-async fn handle(connection: &Connection, id: StreamId, payload: &Payload) -> Result<(), Status> {
+async fn handle(
+    connection: &Connection,
+    id: StreamId,
+    payload: &Payload,
+    undecided: &mut Undecided,
+) -> Result<(), Status> {
     if payload.kind() == ConnectionSetupRequest::TYPE {
         let Ok(request) = payload.decode_json::<ConnectionSetupRequest>() else { return Ok(()) };
-        if let Some(oddities) = &connection.context.oddities {
-            tokio::time::sleep(oddities.registration_lag()).await;
+        if let Some(lag) = connection.context.oddities.as_ref().and_then(|odd| odd.registration_lag()) {
+            // Requests that come before it is over are not to wait for it.
+            undecided.decide();
+            tokio::time::sleep(lag).await;
         }
         return match connection.set_up(id, request, payload.client_ip()) {
             SetUp::Accepted => Ok(()),

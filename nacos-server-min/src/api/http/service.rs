@@ -1,8 +1,8 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::{Request, State};
-use axum::http::{Method, Uri};
+use axum::extract::{OriginalUri, Request, State};
+use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::get;
@@ -47,7 +47,7 @@ fn api() -> Router<Shared> {
 }
 
 /// Under `/v1/ns` an unknown path or method is not implemented, elsewhere not found.
-async fn unknown(method: Method, uri: Uri) -> Response {
+async fn unknown(method: Method, OriginalUri(uri): OriginalUri) -> Response {
     let path = uri.path();
     if path.starts_with("/nacos/v1/ns/") {
         reply::error_page(501, "Not Implemented", &format!("no such api:{method}:{path}"), path)
