@@ -7,7 +7,7 @@ mod list;
 mod resolver;
 mod rotation;
 
-pub(crate) use address::{DEFAULT_GRPC_OFFSET, GrpcPort, Host, ServerAddress};
+pub(crate) use address::{DEFAULT_GRPC_OFFSET, Host, ServerAddress};
 pub(crate) use address_error::{AddressField, AddressReason, ServerAddressError};
 pub(crate) use connector::{Connector, DialError, Io, Link, TcpConnector};
 pub(crate) use list::ServerList;

@@ -3,7 +3,7 @@
 use std::{net::IpAddr, sync::Arc};
 
 use nacos_proto::{
-    Payload, ResponseError,
+    Payload, ResponseError, code,
     grpc::{HealthCheckRequest, HealthCheckResponse},
 };
 use tokio::time::{sleep, timeout};
@@ -113,7 +113,12 @@ impl<'a> Conversation<'a> {
         })?;
         match answer.decode_response::<HealthCheckResponse>() {
             Ok(_) => Ok(()),
-            Err(ResponseError::Refused(failure)) => Err(LinkFault::Unregistered(failure.code())),
+            Err(ResponseError::Refused(failure)) => match failure.code() {
+                lost @ (code::UNREGISTERED | code::CLIENT_DISCONNECT) => Err(LinkFault::Unregistered(lost)),
+                // An overloaded server knows us; to come back with a new connection would add to its load.
+                code::OVER_THRESHOLD => Ok(()),
+                _ => Err(LinkFault::Unhealthy),
+            },
             Err(_) => Err(LinkFault::Unhealthy),
         }
     }
@@ -126,23 +131,34 @@ async fn serve_stream(context: &Context, epoch: Epoch, mut stream: PushStream, t
             Ok(incoming) => incoming,
             Err(fault) => return fault,
         };
-        traffic.heard();
-        if let Err(fault) = answer(context, epoch, &mut stream, incoming).await {
-            return fault;
+        match answer(context, epoch, &mut stream, incoming).await {
+            Ok(true) => traffic.heard(),
+            Ok(false) => {}
+            Err(fault) => return fault,
         }
     }
 }
 
-async fn answer(context: &Context, epoch: Epoch, stream: &mut PushStream, incoming: Incoming) -> Result<(), LinkFault> {
+/// Does what a message asks for. Whether it was answered: any answer proves to the server that we live.
+async fn answer(
+    context: &Context,
+    epoch: Epoch,
+    stream: &mut PushStream,
+    incoming: Incoming,
+) -> Result<bool, LinkFault> {
     match incoming {
         Incoming::Push { id, info } => {
             context.counters.push();
             if let Some(info) = info {
                 context.handler.handle(Event::Push { epoch, info });
             }
-            stream.ack_push(id).await
+            stream.ack_push(id).await?;
+            Ok(true)
         }
-        Incoming::Detection { id } => stream.ack_detection(id).await,
+        Incoming::Detection { id } => {
+            stream.ack_detection(id).await?;
+            Ok(true)
+        }
         Incoming::Reset { id, target } => {
             stream.ack_reset(id).await?;
             tracing::info!(%epoch, ?target, "the server asks the client to move");
@@ -150,21 +166,20 @@ async fn answer(context: &Context, epoch: Epoch, stream: &mut PushStream, incomi
             if context.signals.try_send(Signal::ResetAsked(epoch, target)).is_err() {
                 tracing::debug!(%epoch, "one more request to move, dropped");
             }
-            Ok(())
+            Ok(true)
         }
         Incoming::Unreadable { kind, id, why } => {
             context.counters.unreadable();
             tracing::warn!(%epoch, kind, error = why, "a message of the server cannot be read");
-            match id {
-                Some(id) => stream.nack(id).await,
-                None => Ok(()),
-            }
+            let Some(id) = id else { return Ok(false) };
+            stream.nack(id).await?;
+            Ok(true)
         }
         Incoming::Unknown { kind } => {
             context.counters.unknown();
             tracing::debug!(%epoch, kind, "a message of an unknown type is ignored");
-            Ok(())
+            Ok(false)
         }
-        Incoming::SetupAck(_) => Ok(()), // a repetition
+        Incoming::SetupAck(_) => Ok(false), // a repetition
     }
 }

@@ -53,7 +53,7 @@ impl RpcError {
         match self {
             Self::Connection(error) => Err(transport_fault(error)),
             Self::Reset(reason) => refused(code::FAIL, format!("the stream was reset: {reason}")),
-            Self::Http(status @ (502 | 503 | 504)) => Err(http_fault(status)),
+            Self::Http(status @ (502..=504)) => Err(http_fault(status)),
             Self::Http(status) => refused(code::FAIL, format!("HTTP status {status}")),
             Self::Status { code: CANCELLED | UNAVAILABLE, message } => {
                 Err(LinkFault::Transport(Some(Arc::from(Box::<dyn std::error::Error + Send + Sync>::from(message)))))

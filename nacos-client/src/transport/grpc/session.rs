@@ -156,8 +156,11 @@ impl Inner {
         drop(waiting);
         match answer {
             Ok(answer) => {
-                self.traffic.heard();
-                requests::decode(call, &answer)
+                let result = requests::decode(call, &answer);
+                if handled(&result) {
+                    self.traffic.heard();
+                }
+                result
             }
             Err(error) => match error.into_call_error() {
                 Ok(error) => Err(error),
@@ -177,6 +180,15 @@ impl Inner {
         if slept.await.is_err() {
             tracing::debug!("the runtime ended during a pause");
         }
+    }
+}
+
+/// Whether the server took the request up, which keeps the connection alive, whatever it then said.
+fn handled(result: &Result<Reply, CallError>) -> bool {
+    match result {
+        Ok(_) => true,
+        Err(CallError::Refused(refusal)) => !matches!(refusal.code, code::UNREGISTERED | code::BAD_GATEWAY),
+        Err(CallError::Link(_) | CallError::Decode(_) | CallError::Unsupported { .. }) => false,
     }
 }
 

@@ -260,11 +260,11 @@ impl Machine {
 
     fn elapsed(&mut self, now: Duration) -> Vec<Action> {
         let mut actions = Vec::new();
-        if let Some((old, until)) = self.retiring {
-            if now >= until {
-                self.retiring = None;
-                actions.push(Action::Retire(old));
-            }
+        if let Some((old, until)) = self.retiring
+            && now >= until
+        {
+            self.retiring = None;
+            actions.push(Action::Retire(old));
         }
         match self.state {
             State::Backoff { until } if now >= until => actions.push(self.dial(now, None)),

@@ -1,4 +1,4 @@
-//! What passes over a connection: when the server was last heard, and since when calls wait for it.
+//! What passes over a connection: when it last had traffic that keeps it alive, and since when calls wait for their answers.
 //!
 //! Calls are counted per second of their start in a ring, so that a call costs two atomic additions and no timer.
 
@@ -19,7 +19,7 @@ const RING: u64 = 64;
 #[derive(Debug)]
 pub(super) struct Traffic {
     start: Instant,
-    /// Milliseconds after `start` when the server was last heard.
+    /// Milliseconds after `start` when both sides last had proof of each other.
     heard: AtomicU64,
     /// Unanswered calls by the second of their start.
     waiting: [AtomicU32; RING as usize],
@@ -38,7 +38,8 @@ impl Traffic {
         self.start.elapsed()
     }
 
-    /// The server was heard now.
+    /// The server was heard now, and by something that proves to the server that we live. Answers to requests it did not handle (301, 302, 502) prove
+    /// nothing: a client that only had those would be thrown out after 20 s.
     pub(super) fn heard(&self) {
         let now = u64::try_from(self.age().as_millis()).unwrap_or(u64::MAX);
         self.heard.fetch_max(now, Ordering::Relaxed);
@@ -65,7 +66,6 @@ impl Traffic {
     }
 
     fn slot(&self, second: u64) -> &AtomicU32 {
-        #[expect(clippy::cast_possible_truncation, reason = "the remainder is below the length of the ring")]
         let index = (second % RING) as usize;
         &self.waiting[index]
     }

@@ -43,16 +43,19 @@ pub(in crate::transport::grpc) enum Answer {
     Reset,
 }
 
+type AnswerFn = Box<dyn Fn(usize, &Payload) -> Answer + Send + Sync>;
+type RefuseFn = Box<dyn Fn(usize, &str, u16) -> bool + Send + Sync>;
+
 /// What the server does: unary requests by `answer`, which gets the number of the connection from 0.
 pub(in crate::transport::grpc) struct Script {
     /// Reacts to a unary request.
-    pub(in crate::transport::grpc) answer: Box<dyn Fn(usize, &Payload) -> Answer + Send + Sync>,
+    pub(in crate::transport::grpc) answer: AnswerFn,
     /// Body of the SetupAck sent when a set-up arrives.
     pub(in crate::transport::grpc) setup_ack: Option<&'static str>,
     /// Whether the stream's response headers go out at once, not before the first message.
     pub(in crate::transport::grpc) eager_headers: bool,
     /// Whether a connection is refused: by its number, and the host and port dialed.
-    pub(in crate::transport::grpc) refuse: Box<dyn Fn(usize, &str, u16) -> bool + Send + Sync>,
+    pub(in crate::transport::grpc) refuse: RefuseFn,
 }
 
 impl Default for Script {

@@ -122,7 +122,8 @@ async fn g04_a_failure_is_never_read_as_a_success_in_either_shape() {
 
 #[tokio::test(start_paused = true)]
 async fn g04_sparse_and_odd_answers_are_understood() {
-    let cases: [(&str, &str, fn(Result<Reply, CallError>)); 8] = [
+    type Check = fn(Result<Reply, CallError>);
+    let cases: [(&str, &str, Check); 8] = [
         ("InstanceResponse", "{}", |r| assert!(matches!(r.unwrap(), Reply::Done))),
         ("InstanceResponse", r#"{"resultCode":"200","errorCode":null,"message":null}"#, |r| drop(r.unwrap())),
         ("InstanceResponse", r#"{"resultCode":200,"success":false,"x":{}}"#, |r| drop(r.unwrap())),

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use nacos_proto::Payload;
 use tokio::time::Instant;
 
 use crate::transport::{
@@ -105,10 +106,54 @@ async fn traffic_stands_in_for_health_checks() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn requests_the_server_does_not_handle_do_not_suspend_the_health_check() {
+    // Servers do not count them as a sign of life, so the client must not either.
+    for refusal in [r#"{"resultCode":500,"errorCode":302}"#, r#"{"resultCode":500,"errorCode":502}"#] {
+        let mut client = Client::start(Script {
+            answer: Box::new(move |_, request| match request.kind() {
+                "InstanceRequest" => Answer::Reply(Payload::new("ErrorResponse", refusal.into())),
+                _ => Answer::Reply(standard(request, true)),
+            }),
+            ..Script::default()
+        });
+        let (session, mut peer) = client.connection().await;
+        for _ in 0..4 {
+            tokio::time::sleep(Duration::from_secs(2)).await;
+            session.call(register()).await.unwrap_err();
+        }
+        let mut kinds = Vec::new();
+        while let Ok(request) = tokio::time::timeout(Duration::from_millis(1), peer.request()).await {
+            kinds.push(request.kind().to_owned());
+        }
+        assert!(kinds.iter().any(|kind| kind == "HealthCheckRequest"), "{kinds:?}");
+        assert!(client.events.try_recv().is_err());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_overloaded_server_is_not_left() {
+    let mut client = Client::start(Script {
+        answer: Box::new(|_, request| match request.kind() {
+            "HealthCheckRequest" => {
+                let busy = r#"{"resultCode":500,"errorCode":503,"message":"Tps Flow restricted"}"#;
+                Answer::Reply(Payload::new("HealthCheckResponse", busy.into()))
+            }
+            _ => Answer::Reply(standard(request, true)),
+        }),
+        ..Script::default()
+    });
+    let (_, mut peer) = client.connection().await;
+    for _ in 0..3 {
+        peer.request_of("HealthCheckRequest").await;
+    }
+    assert!(client.events.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_health_check_that_finds_the_connection_forgotten_ends_it() {
     let mut client = Client::start(Script {
         answer: Box::new(|_, request| match request.kind() {
-            "HealthCheckRequest" => Answer::Reply(nacos_proto::Payload::new(
+            "HealthCheckRequest" => Answer::Reply(Payload::new(
                 "ErrorResponse",
                 r#"{"resultCode":500,"errorCode":301,"message":"Connection is unregistered."}"#.into(),
             )),

@@ -111,7 +111,7 @@ async fn g17_unknown_types_are_ignored() {
     for kind in ["ConfigChangeNotifyRequest", "NamingFuzzyWatchSyncRequest", "NeverSeenRequest", "ErrorResponse", ""] {
         peer.push(kind, r#"{"requestId":"1"}"#);
     }
-    let bare = nacos_proto::Payload::default();
+    let bare = Payload::default();
     peer.push_raw([&[0, 0, 0, 0, 0][..], &prost::Message::encode_to_vec(&bare)].concat().into());
     push(&mut peer, "2", 1);
     assert_eq!(ack(&mut peer).await.1.request_id.as_deref(), Some("2"), "the first answer");
