@@ -1,10 +1,17 @@
 //! The client against servers, through public paths only. Each test's name begins with the promise or the fault it is about.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 mod support;
 
 mod bad_input;
+mod connection;
+mod contexts;
 mod freshness;
 mod handlers;
+mod lifecycle;
 mod listening;
+mod picking;
 mod protection;
+mod reading;
 mod start;

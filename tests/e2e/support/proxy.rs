@@ -145,18 +145,17 @@ impl Proxy {
 
     /// New connections are relayed again.
     pub(crate) async fn accept(&self) {
-        self.faults.send_modify(|faults| faults.door = Door::Open);
-        self.await_listening(true).await;
+        self.open_as(Door::Open).await;
     }
 
     /// New connections are accepted and reset at once.
-    pub(crate) fn slam(&self) {
-        self.faults.send_modify(|faults| faults.door = Door::Slammed);
+    pub(crate) async fn slam(&self) {
+        self.open_as(Door::Slammed).await;
     }
 
     /// New connections are accepted, and never hear a word.
-    pub(crate) fn be_silent(&self) {
-        self.faults.send_modify(|faults| faults.door = Door::Silent);
+    pub(crate) async fn be_silent(&self) {
+        self.open_as(Door::Silent).await;
     }
 
     /// All connections end with a reset.
@@ -197,6 +196,11 @@ impl Proxy {
     /// How many connections are open.
     pub(crate) fn open(&self) -> u64 {
         self.counters.open.load(Ordering::SeqCst)
+    }
+
+    async fn open_as(&self, door: Door) {
+        self.faults.send_modify(|faults| faults.door = door);
+        self.await_listening(true).await;
     }
 
     async fn await_listening(&self, wanted: bool) {
@@ -272,8 +276,11 @@ async fn relay(mut client: TcpStream, mut faults: watch::Receiver<Faults>) {
     match door {
         Door::Slammed | Door::Shut => return reset(&client),
         Door::Silent => {
-            // Until it is cut; nothing is read, so the peer's end of the connection is not even noticed.
-            drop(faults.wait_for(|faults| faults.cuts.0 != cuts).await);
+            let mut ignored = [0; 1024];
+            tokio::select! {
+                _ = faults.wait_for(|faults| faults.cuts.0 != cuts) => {}
+                () = async { while client.read(&mut ignored).await.is_ok_and(|read| read > 0) {} } => {}
+            }
             return;
         }
         Door::Open => {}

@@ -106,14 +106,14 @@ async fn proxy_resets_closes_and_half_closes() {
     stream.write_all(b"b").await.unwrap();
     assert_eq!(proxy.open(), 1, "the other half goes on");
 
-    proxy.slam();
+    proxy.slam().await;
     let heard = match TcpStream::connect(proxy.address()).await {
         Ok(mut stream) => in_time("the reset", stream.read_u8()).await.map(drop),
         Err(e) => Err(e),
     };
     assert_eq!(heard.unwrap_err().kind(), ErrorKind::ConnectionReset);
 
-    proxy.be_silent();
+    proxy.be_silent().await;
     let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
     stream.write_all(b"hello?").await.unwrap();
     assert!(is_silent(&mut stream).await);

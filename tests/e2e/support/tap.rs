@@ -103,6 +103,13 @@ impl Tap {
         }
     }
 
+    /// Ends the stream of every connection, and nothing else.
+    pub(crate) fn end_streams(&self) {
+        for stream in lock(&self.wire.streams).drain(..) {
+            drop(stream.send(Frame::trailers(trailers(0))));
+        }
+    }
+
     /// What clients said so far, in the order it came.
     pub(crate) fn said(&self) -> Vec<Said> {
         lock(&self.wire.said).clone()
