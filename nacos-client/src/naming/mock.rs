@@ -437,12 +437,6 @@ impl Session for MockSession {
             None => std::future::pending().boxed(),
         }
     }
-
-    fn fail(&self, fault: LinkFault) {
-        if let Some(mock) = self.mock.upgrade() {
-            mock.end(self.epoch, fault);
-        }
-    }
 }
 
 /// A session without a server behind it.

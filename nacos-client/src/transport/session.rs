@@ -4,7 +4,7 @@ use std::{fmt, net::IpAddr, sync::Arc};
 
 use futures_util::future::BoxFuture;
 
-use super::{Call, CallError, LinkFault, Reply};
+use super::{Call, CallError, Reply};
 
 /// Number of a connection within one client: strictly increasing, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -70,9 +70,6 @@ pub(crate) trait Session: Send + Sync + 'static {
     ///
     /// Dropping the future abandons the answer; whether the server acted on the call is then unknown.
     fn call(&self, call: Call) -> BoxFuture<'static, Result<Reply, CallError>>;
-
-    /// Declares the connection sick: the epoch ends, `Disconnected` follows. Idempotent.
-    fn fail(&self, fault: LinkFault);
 }
 
 impl fmt::Debug for dyn Session {

@@ -1,8 +1,8 @@
 //! The state of a transport as others may watch it.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
-use super::{Epoch, LinkError, SessionInfo};
+use super::LinkError;
 
 /// A snapshot of what a transport is doing.
 #[derive(Debug, Clone)]
@@ -16,7 +16,7 @@ pub(crate) struct TransportStatus {
 }
 
 /// What a transport is doing.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Not started.
     Idle,
@@ -26,17 +26,9 @@ pub(crate) enum Phase {
         server: Arc<str>,
     },
     /// A connection serves.
-    Connected {
-        /// Its number.
-        epoch: Epoch,
-        /// Its other end.
-        info: Arc<SessionInfo>,
-    },
+    Connected,
     /// Waiting before the next attempt.
-    Waiting {
-        /// Length of this wait.
-        delay: Duration,
-    },
+    Waiting,
     /// Closed or dropped, or its runtime is gone; final.
     Closed,
 }

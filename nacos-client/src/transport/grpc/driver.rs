@@ -12,9 +12,9 @@ use tracing::Instrument;
 
 use super::{
     connection::{Attempt, Context, Control, Signal, run},
-    state::{Action, Input, Machine},
+    state::{Action, Activity, Input, Machine},
 };
-use crate::transport::{Epoch, Event, LinkError, LinkFault, Phase, SessionInfo, TransportStatus};
+use crate::transport::{Epoch, Event, LinkError, LinkFault, Phase, TransportStatus};
 
 /// Signals that may wait for the supervisor: a connection sends few, and a request to move may be dropped.
 pub(super) const SIGNALS: usize = 16;
@@ -35,8 +35,7 @@ pub(super) struct Supervisor {
 struct Running {
     epoch: Epoch,
     control: Control,
-    /// Set once it is up.
-    info: Option<Arc<SessionInfo>>,
+    up: bool,
 }
 
 /// Publishes the status; the last thing it says is that the transport is closed, however its task ends.
@@ -87,10 +86,9 @@ impl Supervisor {
             Signal::Up(epoch, info) => {
                 tracing::info!(%epoch, peer = %info.peer, conn.id = %info.connection_id, "connected");
                 if let Some(running) = self.find(epoch) {
-                    running.info = Some(Arc::clone(&info));
+                    running.up = true;
                 }
                 self.step(Input::Up(epoch));
-                self.publish(Phase::Connected { epoch, info }, None);
             }
             Signal::ResetAsked(epoch, target) => {
                 let target = target.and_then(|(host, port)| self.context.settings.servers.find(&host, port));
@@ -102,7 +100,7 @@ impl Supervisor {
     fn ended(&mut self, id: Id, error: LinkError, crashed: bool) {
         let Some(running) = self.running.remove(&id) else { return };
         let epoch = running.epoch;
-        if running.info.is_some() {
+        if running.up {
             tracing::info!(%epoch, %error, "disconnected");
             if crashed {
                 self.context.handler.handle(Event::Disconnected { epoch, cause: error.clone() });
@@ -112,11 +110,8 @@ impl Supervisor {
         } else {
             tracing::debug!(%epoch, %error, failures = self.machine.failures(), "cannot connect");
         }
+        self.status.0.send_modify(|status| status.last_error = Some(error));
         self.step(Input::Down(epoch));
-        if let Some(until) = self.machine.waiting_until() {
-            let delay = until.saturating_sub(self.now());
-            self.publish(Phase::Waiting { delay }, Some(error));
-        }
     }
 
     fn step(&mut self, input: Input) {
@@ -131,35 +126,41 @@ impl Supervisor {
                 Action::CloseAll => self.stop.cancel(),
             }
         }
+        let phase = self.phase();
+        let failures = self.machine.failures();
+        self.status.0.send_if_modified(|status| {
+            let changed = status.phase != phase || status.failures != failures;
+            (status.phase, status.failures) = (phase, failures);
+            changed
+        });
     }
 
     fn dial(&mut self, epoch: Epoch, server: usize, replaces: Option<Epoch>) {
         let server = self.context.settings.servers.get(server).clone();
         let control = Control { stop: self.stop.child_token(), release: CancellationToken::new() };
         let replaces = replaces.and_then(|old| Some((old, self.find(old)?.control.release.clone())));
-        if replaces.is_none() {
-            self.publish(Phase::Connecting { server: Arc::from(server.to_string()) }, None);
-        }
         let attempt = Attempt { epoch, server, control: control.clone(), replaces };
         let span = tracing::debug_span!("conn", %epoch);
         // Ends with its connection, or when `control` says so; awaited or aborted by the JoinSet.
         let task = self.connections.spawn(run(Arc::clone(&self.context), attempt).instrument(span));
-        self.running.insert(task.id(), Running { epoch, control, info: None });
+        self.running.insert(task.id(), Running { epoch, control, up: false });
     }
 
     fn find(&mut self, epoch: Epoch) -> Option<&mut Running> {
         self.running.values_mut().find(|running| running.epoch == epoch)
     }
 
-    fn publish(&self, phase: Phase, error: Option<LinkError>) {
-        let failures = self.machine.failures();
-        self.status.0.send_modify(|status| {
-            status.phase = phase;
-            status.failures = failures;
-            if error.is_some() {
-                status.last_error = error;
+    fn phase(&self) -> Phase {
+        match self.machine.activity() {
+            Activity::Idle => Phase::Idle,
+            Activity::Dialing(server) => {
+                Phase::Connecting { server: Arc::from(self.context.settings.servers.get(server).to_string()) }
             }
-        });
+            Activity::Serving => Phase::Connected,
+            Activity::Waiting => Phase::Waiting,
+            // Said when the task ends.
+            Activity::Closed => self.status.0.borrow().phase.clone(),
+        }
     }
 
     fn now(&self) -> Duration {

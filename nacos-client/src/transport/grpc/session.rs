@@ -123,10 +123,6 @@ impl Session for GrpcSession {
         let inner = Arc::clone(&self.inner);
         Box::pin(async move { inner.call(&call).await })
     }
-
-    fn fail(&self, fault: LinkFault) {
-        self.inner.life.fail(fault);
-    }
 }
 
 impl Inner {

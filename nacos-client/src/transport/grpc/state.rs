@@ -59,6 +59,19 @@ pub(super) enum Action {
     CloseAll,
 }
 
+/// What a machine is doing, seen from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Activity {
+    Idle,
+    /// No connection serves; the server of this index is tried.
+    Dialing(usize),
+    /// A connection serves.
+    Serving,
+    /// No connection serves, none is being made.
+    Waiting,
+    Closed,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Serving {
     epoch: Epoch,
@@ -151,11 +164,14 @@ impl Machine {
         self.failures
     }
 
-    /// The end of the wait under way, while no connection serves.
-    pub(super) fn waiting_until(&self) -> Option<Duration> {
+    /// What it is doing, seen from outside.
+    pub(super) fn activity(&self) -> Activity {
         match self.state {
-            State::Backoff { until } => Some(until),
-            _ => None,
+            State::Idle => Activity::Idle,
+            State::Dialing(attempt) => Activity::Dialing(attempt.server),
+            State::Live(_) | State::MoveBackoff { .. } | State::Moving { .. } => Activity::Serving,
+            State::Backoff { .. } => Activity::Waiting,
+            State::Closed => Activity::Closed,
         }
     }
 

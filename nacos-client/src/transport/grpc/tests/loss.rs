@@ -203,18 +203,6 @@ async fn the_end_of_the_stream_alone_is_the_end_of_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn naming_may_give_a_connection_up() {
-    let mut client = Client::start(Script::default());
-    let (session, peer) = client.connection().await;
-    session.fail(LinkFault::GivenUp("for a reason"));
-    session.fail(LinkFault::Unhealthy);
-    let (_, cause) = client.disconnected().await;
-    assert!(matches!(cause.fault, LinkFault::GivenUp("for a reason")), "the first reason counts");
-    peer.closed().await;
-    client.connected().await;
-}
-
-#[tokio::test(start_paused = true)]
 async fn g15_an_unreachable_registry_is_tried_for_ever_with_pauses() {
     let tried = Arc::new(std::sync::Mutex::new(Vec::new()));
     let log = Arc::clone(&tried);
