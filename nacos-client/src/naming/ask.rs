@@ -14,10 +14,10 @@ use crate::error::{QueryError, StartError};
 use crate::transport::{Call, Reply, Session};
 
 impl Client {
-    /// Asks until there is an answer, a refusal, or the configured deadline.
-    pub(crate) async fn ask(&self, call: Call) -> Result<Reply, QueryError> {
+    /// Asks until there is an answer, a refusal, or the deadline.
+    pub(crate) async fn ask(&self, call: Call, limit: Duration) -> Result<Reply, QueryError> {
         self.start()?;
-        let limit = self.core.config.timeouts.request;
+        needs_runtime()?;
         let mut last = None;
         match tokio::time::timeout(limit, self.ask_on(call, &mut last)).await {
             Ok(result) => result,
@@ -79,9 +79,7 @@ impl Client {
     /// Waits for a connection at most for `limit`.
     pub(crate) async fn connected(&self, limit: Duration) -> Result<(), QueryError> {
         self.start()?;
-        if Handle::try_current().is_err() {
-            return Err(StartError::NoRuntime.into());
-        }
+        needs_runtime()?;
         match tokio::time::timeout(limit, self.session(&mut None)).await {
             Ok(session) => session.map(drop),
             Err(_) => Err(self.not_connected(limit)),
@@ -93,6 +91,11 @@ impl Client {
         let last_error = status.borrow().last_error.as_ref().map(|error| describe(error));
         QueryError::NotConnected { waited, last_error }
     }
+}
+
+/// Timers need a runtime where they are awaited, and a missing one would be a panic.
+fn needs_runtime() -> Result<(), StartError> {
+    Handle::try_current().map(drop).map_err(|_| StartError::NoRuntime)
 }
 
 /// How far a question has come.

@@ -19,6 +19,8 @@ use crate::transport::{self, NamingTransport};
 
 /// How long the deregistrations of a shutdown may take in all.
 const DEREGISTER_LIMIT: Duration = Duration::from_secs(1);
+/// A longer limit is as good as none, and could not be added to a moment.
+const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Time kept back for closing the connection, so that a shutdown ends in time.
 const CLOSE_SHARE: Duration = Duration::from_millis(50);
 
@@ -111,7 +113,7 @@ impl Client {
 
     /// Ends the client; see `NamingService::shutdown`.
     pub(crate) async fn shutdown(&self, limit: Duration) -> ShutdownReport {
-        let end = Instant::now() + limit;
+        let end = Instant::now() + limit.min(LONGEST);
         let mut report = self.begin_shutdown(end);
         let done = report.wait_for(Option::is_some);
         match Handle::try_current() {

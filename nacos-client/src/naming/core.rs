@@ -9,12 +9,13 @@ use tokio::time::Instant;
 
 use super::host_reactor::HostReactor;
 use super::link::Link;
+use super::log_limit::LogLimit;
 use super::registrations::Registrations;
 use super::service_list::{Received, Taken};
 use super::stats::{ClientStats, Counter, Counters};
 use super::work::WorkQueue;
 use crate::config::ClientConfig;
-use crate::model::{HostList, KeyRef};
+use crate::model::{HostList, KeyRef, ServiceKey};
 use crate::transport::{Epoch, Event, EventHandler, Handover, LinkFault};
 
 /// The shared state of one client. It knows no task: the worker and the transport hold it, never the other way round.
@@ -30,6 +31,8 @@ pub(crate) struct Core {
     /// Orders requests and pushes: taken when one is sent and when the other arrives.
     seq: AtomicU64,
     closed: AtomicBool,
+    pub(crate) failed_writes_log: LogLimit,
+    held_log: LogLimit,
     /// Wakes who waits for anything when the client is closed.
     pub(crate) closing: Notify,
 }
@@ -45,6 +48,8 @@ impl Core {
             handover: Mutex::new(None),
             seq: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            failed_writes_log: LogLimit::default(),
+            held_log: LogLimit::default(),
             closing: Notify::new(),
             config,
         }
@@ -110,15 +115,27 @@ impl Core {
             return count(&self.counters.pushes_dropped);
         };
         let push = Received { epoch, seq, ts, list };
-        let (taken, work) = self.with_link(|link| entry.push(link, push, Instant::now()));
-        count(match taken {
+        let now = Instant::now();
+        let pushed = self.with_link(|link| entry.push(link, push, now));
+        if pushed.hold_begins {
+            self.holding(entry.key(), now);
+        }
+        count(match pushed.taken {
             Taken::Changed => &self.counters.pushes_applied,
             Taken::Unchanged => &self.counters.pushes_unchanged,
             Taken::Overtaken => &self.counters.pushes_overtaken,
             Taken::OldEpoch => &self.counters.pushes_dropped,
         });
-        if work {
+        if pushed.work {
             self.queue.entry(&entry);
+        }
+    }
+
+    /// Counts and tells that removals of a service are held from now on.
+    pub(crate) fn holding(&self, key: &ServiceKey, now: Instant) {
+        self.counters.holds.add();
+        if let Some(left_out) = self.held_log.pass(now) {
+            tracing::warn!(service = %key, left_out, "instances are missing from a list that is not trusted yet, keeping them");
         }
     }
 

@@ -39,6 +39,16 @@ pub(crate) struct EntryState {
     pub(super) armed: Option<Instant>,
 }
 
+/// What a push led to.
+#[derive(Debug)]
+pub(crate) struct Pushed {
+    pub(crate) taken: Taken,
+    /// Removals are held from now on.
+    pub(crate) hold_begins: bool,
+    /// The worker has something to do.
+    pub(crate) work: bool,
+}
+
 impl Entry {
     pub(crate) fn new(key: ServiceKey, list: ServiceList, slot: SubSlot) -> Self {
         let state = EntryState { list, slot, listeners: 0, looked_up: false, armed: None };
@@ -86,18 +96,20 @@ impl Entry {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A push; tells what became of it, and whether the worker has something to do.
-    pub(crate) fn push(&self, link: &Link, push: Received, now: Instant) -> (Taken, bool) {
+    /// Takes a push.
+    pub(crate) fn push(&self, link: &Link, push: Received, now: Instant) -> Pushed {
         let mut state = self.lock();
         if !state.slot.is_wanted() {
-            return (Taken::OldEpoch, false);
+            return Pushed { taken: Taken::OldEpoch, hold_begins: false, work: false };
         }
+        let held = state.list.is_holding();
         let taken = state.list.push(&self.key, link, push, now);
         if taken == Taken::Overtaken {
             state.slot.check(now);
         }
         self.publish(&state, taken);
-        (taken, taken == Taken::Overtaken || state.list.decision_at().is_some())
+        let hold_begins = !held && state.list.is_holding();
+        Pushed { taken, hold_begins, work: taken == Taken::Overtaken || state.list.decision_at().is_some() }
     }
 
     /// The list of an answer.
@@ -193,6 +205,10 @@ impl EntryState {
 
     pub(crate) const fn listeners(&self) -> usize {
         self.listeners
+    }
+
+    pub(crate) fn is_holding(&self) -> bool {
+        self.list.is_holding()
     }
 
     pub(crate) fn decision_at(&self) -> Option<Instant> {

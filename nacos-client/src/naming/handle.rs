@@ -3,6 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::client::Client;
 use super::entry::Entry;
@@ -20,14 +21,23 @@ use crate::transport::{Call, Reply};
 pub struct ServiceHandle {
     client: Arc<Client>,
     key: ServiceKey,
+    deadline: Duration,
     /// Set at the first look at the service, so that a handle used to register only costs no cache entry.
     entry: OnceLock<Arc<Entry>>,
 }
 
 impl ServiceHandle {
     /// The key must be valid.
-    pub(crate) const fn new(client: Arc<Client>, key: ServiceKey) -> Self {
-        Self { client, key, entry: OnceLock::new() }
+    pub(crate) fn new(client: Arc<Client>, key: ServiceKey) -> Self {
+        let deadline = client.core.config.timeouts.request;
+        Self { client, key, deadline, entry: OnceLock::new() }
+    }
+
+    /// The same handle with another deadline for its calls than the configured one.
+    #[must_use]
+    pub fn deadline(mut self, deadline: Duration) -> Self {
+        self.deadline = deadline;
+        self
     }
 
     /// The service.
@@ -65,7 +75,7 @@ impl ServiceHandle {
         Ok(entry)
     }
 
-    /// Waits until the first list has arrived, at most for the configured deadline.
+    /// Waits until the first list has arrived, at most for the deadline.
     ///
     /// # Errors
     /// [`QueryError`] if there is none by then.
@@ -76,7 +86,7 @@ impl ServiceHandle {
         self.snapshot().await.map(drop)
     }
 
-    /// The newest list; the first time it is asked for and waited for, at most for the configured deadline.
+    /// The newest list; the first time it is asked for and waited for, at most for the deadline.
     ///
     /// # Errors
     /// [`QueryError`] if there is none by then.
@@ -85,7 +95,7 @@ impl ServiceHandle {
     /// Cancel safe: the service stays looked up.
     pub async fn snapshot(&self) -> Result<Arc<ServiceSnapshot>, QueryError> {
         let entry = self.look_up()?;
-        let limit = self.client.core.config.timeouts.request;
+        let limit = self.deadline;
         let arrived = || {
             let state = entry.lock();
             match (entry.snapshot(), state.slot.trouble()) {
@@ -102,7 +112,7 @@ impl ServiceHandle {
     }
 
     fn overdue(&self, entry: &Entry) -> QueryError {
-        let waited = self.client.core.config.timeouts.request;
+        let waited = self.deadline;
         if let Some(trouble) = entry.lock().slot.trouble() {
             return trouble.clone().into_query_error();
         }
@@ -181,7 +191,7 @@ impl ServiceHandle {
         Listener::spawn(&self.client, self.subscribe(select), handler)
     }
 
-    /// Asks the server for the list now and returns what that changed in the cache, at most within the configured
+    /// Asks the server for the list now and returns what that changed in the cache, at most within the
     /// deadline.
     ///
     /// # Errors
@@ -194,7 +204,7 @@ impl ServiceHandle {
         let before = entry.snapshot();
         let ticket = entry.lock().slot.refresh();
         self.client.core.queue.entry(entry);
-        let limit = self.client.core.config.timeouts.request;
+        let limit = self.deadline;
         let served = || {
             let state = entry.lock();
             let served = state.slot.refreshed(ticket)?;
@@ -219,12 +229,12 @@ impl ServiceHandle {
     /// Asks the server for the list once, beside the cache, which neither answers nor changes.
     ///
     /// # Errors
-    /// [`QueryError`] if there is no answer within the configured deadline.
+    /// [`QueryError`] if there is no answer within the deadline.
     ///
     /// # Cancel safety
     /// Cancel safe: an answer that comes later is dropped.
     pub async fn query(&self) -> Result<Vec<Arc<Instance>>, QueryError> {
-        match self.client.ask(Call::Query { key: self.key.clone() }).await? {
+        match self.client.ask(Call::Query { key: self.key.clone() }, self.deadline).await? {
             Reply::Service(Some(info)) => {
                 HostList::from_wire(info).map(|list| list.hosts().to_vec()).ok_or_else(no_list)
             }

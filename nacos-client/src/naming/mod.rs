@@ -33,6 +33,7 @@ mod entry;
 mod hold;
 mod host_reactor;
 mod link;
+mod log_limit;
 mod persistent;
 mod plan;
 mod redo;

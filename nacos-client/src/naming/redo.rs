@@ -186,8 +186,11 @@ impl Redo {
         let mut tried = false;
         let mut target = Vec::with_capacity(self.wishes.len());
         for wish in self.wishes.iter_mut() {
-            if single.is_some_and(|first| wish.order != first) {
-                wish.verdict = Verdict::Unsupported { needs: BATCH_NEEDS };
+            match single {
+                Some(first) if wish.order != first => wish.verdict = Verdict::Unsupported { needs: BATCH_NEEDS },
+                // It is the first one now.
+                Some(_) if matches!(wish.verdict, Verdict::Unsupported { .. }) => wish.verdict = Verdict::Open,
+                _ => {}
             }
             let taken = match wish.verdict {
                 Verdict::Open => true,

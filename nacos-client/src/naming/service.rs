@@ -171,7 +171,7 @@ impl NamingService {
         let group = GroupName::new(group).as_str().to_owned();
         // Servers take a page below 1 for the first and fail on a size beyond their own integers.
         let (page, size) = (page.max(1), size.min(i32::MAX as u32));
-        match self.client.ask(Call::List { group, page, size }).await? {
+        match self.client.ask(Call::List { group, page, size }, self.client.core.config.timeouts.request).await? {
             Reply::Services { count, names } => Ok(ServicePage { count, names }),
             Reply::Done | Reply::Service(_) => Err(QueryError::Protocol("another answer than asked for".to_owned())),
         }

@@ -74,6 +74,11 @@ impl ServiceList {
         self.revision
     }
 
+    /// Whether removals are held.
+    pub(crate) fn is_holding(&self) -> bool {
+        self.guard.held().is_some()
+    }
+
     /// When a query must decide about what is held.
     pub(crate) fn decision_at(&self) -> Option<Instant> {
         self.guard.decision_at()

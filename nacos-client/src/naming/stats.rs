@@ -20,6 +20,8 @@ pub struct ClientStats {
     pub unreadable: u64,
     /// Lists that a check or reconciliation found to differ from the server's, although no push had said so.
     pub repairs: u64,
+    /// Times that removals began to be held.
+    pub holds: u64,
     /// Connections made.
     pub connects: u64,
     /// Connections lost because the transport ended or broke.
@@ -66,6 +68,7 @@ counters!(
     pushes_overtaken,
     pushes_dropped,
     repairs,
+    holds,
     connects,
     lost_transport,
     lost_unanswered,

@@ -257,14 +257,26 @@ impl Worker {
             }
             Done::Write { records, flight, answer } => {
                 self.writes_out -= 1;
-                if answer.is_err() {
+                if let Err(error) = &answer {
                     self.core.counters.writes_failed.add();
+                    self.tell_failure(records.key(), error, now);
                 }
                 records.lock().redo.done(&flight, answer.map(drop), now);
                 records.changed().notify_waiters();
                 // Whatever is next for this service follows at once.
                 self.send_write(records, now);
             }
+        }
+    }
+
+    fn tell_failure(&self, service: &ServiceKey, error: &CallError, now: Instant) {
+        // The transport tells of lost connections.
+        if matches!(error, CallError::Link(_)) {
+            return;
+        }
+        match self.core.failed_writes_log.pass(now) {
+            Some(left_out) => tracing::warn!(%service, %error, left_out, "a registration is not accepted, trying on"),
+            None => tracing::debug!(%service, %error, "a registration is not accepted"),
         }
     }
 
@@ -280,8 +292,12 @@ impl Worker {
             match stamped {
                 Some((ts, Some(list))) => {
                     let answer = Received { epoch: flight.epoch, seq, ts, list };
+                    let held = state.is_holding();
                     let deciding = state.decision_at().is_some();
                     let taken = self.core.with_link(|link| entry.answer(&mut state, link, answer, now));
+                    if !held && state.is_holding() {
+                        self.core.holding(entry.key(), now);
+                    }
                     if taken == Taken::Changed && flight.call == SubCall::Query && !deciding {
                         self.core.counters.repairs.add();
                     }

@@ -158,6 +158,59 @@ fn cg52_runs_on_a_current_thread_runtime_and_in_a_local_set() {
 }
 
 #[test]
+fn t01_a_started_client_used_outside_a_runtime_says_so() {
+    let mock = mock();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_time().build().unwrap();
+    let nacos = runtime.block_on(connected(&mock));
+    let service = nacos.service("s").unwrap();
+    let none = QueryError::Start(StartError::NoRuntime);
+    assert_eq!(service.query().now_or_never(), Some(Err(none.clone())));
+    assert_eq!(service.ready().now_or_never(), Some(Err(none.clone())));
+    assert_eq!(nacos.connected(SECOND).now_or_never(), Some(Err(none.clone())));
+    assert_eq!(nacos.services_page("g", 1, 1).now_or_never(), Some(Err(none)));
+    // What needs no timer works from any thread.
+    let registration = service.register(instance(1)).unwrap();
+    runtime.block_on(registration.confirmed()).unwrap();
+    assert!(runtime.block_on(nacos.shutdown(Duration::MAX)).clean);
+}
+
+#[test]
+fn g21_registering_updating_listening_and_closing_from_64_tasks_never_locks_up() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
+    runtime.block_on(async {
+        let mock = Mock::new(1, MS, Dialect::Nacos);
+        let nacos = connected(&mock).await;
+        let mut tasks = tokio::task::JoinSet::new();
+        for n in 0..64u16 {
+            let (nacos, mock) = (nacos.clone(), Arc::clone(&mock));
+            // Tasks of the test, awaited below.
+            tasks.spawn(async move {
+                let service = nacos.service(format!("s{}", n % 4)).unwrap();
+                for round in 0..20 {
+                    let Ok(registration) = service.register(instance(n + 1)) else { return };
+                    let mut subscription = service.subscribe(Select::healthy());
+                    // Closed by the last task, or a change that is overtaken: only the locking matters here.
+                    let _ = registration.update(|i| i.weight(f64::from(round)));
+                    let _ = registration.confirmed_within(5 * MS).await;
+                    let _ = timeout(5 * MS, subscription.next()).await;
+                    let _ = service.pick();
+                    if n == 7 && round % 5 == 0 {
+                        mock.disconnect();
+                        mock.connect();
+                    }
+                    if n == 63 && round == 19 {
+                        nacos.shutdown(SECOND).await;
+                    }
+                }
+            });
+        }
+        let all = timeout(20 * SECOND, tasks.join_all());
+        all.await.expect("every task ends");
+        assert!(nacos.shutdown(SECOND).await.clean);
+    });
+}
+
+#[test]
 fn t01_dropping_while_unwinding_is_no_second_panic() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let result = std::panic::catch_unwind(|| {

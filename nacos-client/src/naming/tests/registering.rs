@@ -270,8 +270,7 @@ async fn without_batches_the_first_instance_stays_and_the_second_is_unsupported(
     assert_eq!(mock.held(&key("s")), [2]);
     assert!(is_confirmed(&first.status()));
     first.withdraw().await.unwrap();
-    second.update(|i| i.weight(2.0)).unwrap();
-    second.confirmed().await.unwrap();
+    until("the second is the first now", || is_confirmed(&second.status())).await;
     assert_eq!(mock.held(&key("s")), [1]);
 }
 
