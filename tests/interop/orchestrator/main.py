@@ -3,7 +3,6 @@
 import argparse
 import json
 import os
-import re
 import shutil
 import signal
 import sys
@@ -17,7 +16,9 @@ import together
 from peers import HERE, PEERS, build_ours, our_binary, run
 from process import CommandError, Driver, Failure, kill_children
 from scenarios import ALONE, Pair
+from selftest import selftest
 from servers import OurServer, RealServer
+from table import Table
 
 OURS, NACOS204 = "ours", "nacos-2.0.4"
 # Name → seed: the oddities of a run come from it.
@@ -33,56 +34,9 @@ SCENARIOS = [scenario.__name__ for scenario in ALONE] + TOGETHER
 SERVER_TOOLS = {name: ("java", "javac", "mvn") if name == NACOS204 else ("cargo",) for name in SERVERS}
 
 
-class Table:
-    """What became of each peer × server × scenario."""
-
-    def __init__(self, unsupported):
-        self.unsupported = unsupported
-        self.cells = {}
-        self.notes = []
-        self.lock = threading.Lock()
-
-    def entry(self, peer, server, scenario):
-        for one in self.unsupported:
-            if one["scenario"] == scenario and one["server"] in ("*", server) and one["peer"] in ("*", peer):
-                return one
-        return None
-
-    def put(self, peer, server, scenario, outcome):
-        """outcome: a text (passed) or the exception that ended the scenario."""
-        entry = self.entry(peer, server, scenario)
-        if not isinstance(outcome, Exception):
-            if entry:
-                cell = ("FAIL", f"passed, though unsupported.json expects the error {entry['error']!r}: the entry is no longer needed")
-            else:
-                cell = ("pass", outcome or "")
-        elif entry and isinstance(outcome, CommandError) and re.search(entry["error"], str(outcome)):
-            cell = ("unsupported", f"{outcome}: {entry['reason']}")
-        else:
-            cell = ("FAIL", str(outcome) or repr(outcome))
-        with self.lock:
-            self.cells[peer, server, scenario] = cell
-            mark = "" if cell[0] == "pass" else f" {cell[0]}"
-            print(f"  {peer}@{server}: {scenario}{mark}: {cell[1]}", flush=True)
-
-    def failed(self):
-        return [key for key, cell in self.cells.items() if cell[0] == "FAIL"]
-
-    def show(self, columns):
-        left = max(len(scenario) for scenario in SCENARIOS) + 2
-        widths = [max(len(peer), len(server) + 2, len("pass 1234 ms")) for peer, server in columns]
-        rows = [("", [peer for peer, _ in columns]), ("", [f"@ {server}" for _, server in columns])]
-        for scenario in SCENARIOS:
-            cells = [self.cells.get((peer, server, scenario), ("-", "")) for peer, server in columns]
-            # A short note, such as the time a push took, has its place in the table.
-            rows.append((scenario, [f"{state} {note}" if state == "pass" and 0 < len(note) <= 8 else state for state, note in cells]))
-        print()
-        for title, texts in rows:
-            print(title.ljust(left) + "  ".join(text.ljust(width) for text, width in zip(texts, widths)).rstrip())
-
-
 def main():
     options = arguments()
+    selftest()
     if options.list:
         show_list()
         return 0
@@ -91,6 +45,9 @@ def main():
     pairs, skipped = choose(options.only)
     for peer, why in skipped:
         print(f"skipped: {peer}, for lack of {why}")
+    if not pairs:
+        print("nothing to run")
+        return 1
     began = time.monotonic()
     table = Table(json.loads((HERE / "unsupported.json").read_text()))
     broken = install(pairs, cache)
@@ -113,7 +70,7 @@ def main():
     for thread in threads:
         thread.join()
     columns = [(peer.name, server) for peer, server in pairs]
-    table.show(columns)
+    table.show(SCENARIOS, columns)
     return verdict(table, skipped, options, work, time.monotonic() - tested)
 
 

@@ -226,7 +226,7 @@ def services(pair):
         return wanted in seen["names"] and absent not in seen["names"] and seen["count"] >= len(seen["names"]), seen
 
     seen = wait_until(f"the services of {GROUP} have {wanted} and not {absent}", SEEN_S, probe, pair.consumer.tail)
-    return "names"
+    return f"{seen['count']} names"
 
 
 def unsubscribe(pair):

@@ -1,0 +1,54 @@
+"""The table of results, and the rule for cells in which an error is right."""
+
+import re
+import threading
+
+from process import CommandError
+
+
+class Table:
+    """What became of each peer × server × scenario."""
+
+    def __init__(self, unsupported):
+        self.unsupported = unsupported
+        self.cells = {}
+        self.notes = []
+        self.lock = threading.Lock()
+
+    def entry(self, peer, server, scenario):
+        for one in self.unsupported:
+            if one["scenario"] == scenario and one["server"] in ("*", server) and one["peer"] in ("*", peer):
+                return one
+        return None
+
+    def put(self, peer, server, scenario, outcome):
+        """outcome: a text (passed) or the exception that ended the scenario."""
+        entry = self.entry(peer, server, scenario)
+        if not isinstance(outcome, Exception):
+            if entry:
+                cell = ("FAIL", f"passed, though unsupported.json expects the error {entry['error']!r}: the entry is no longer needed")
+            else:
+                cell = ("pass", outcome or "")
+        elif entry and isinstance(outcome, CommandError) and re.search(entry["error"], str(outcome)):
+            cell = ("unsupported", f"{outcome}: {entry['reason']}")
+        else:
+            cell = ("FAIL", str(outcome) or repr(outcome))
+        with self.lock:
+            self.cells[peer, server, scenario] = cell
+            mark = "" if cell[0] == "pass" else f" {cell[0]}"
+            print(f"  {peer}@{server}: {scenario}{mark}: {cell[1]}", flush=True)
+
+    def failed(self):
+        return [key for key, cell in self.cells.items() if cell[0] == "FAIL"]
+
+    def show(self, scenarios, columns):
+        left = max(len(scenario) for scenario in scenarios) + 2
+        widths = [max(len(peer), len(server) + 2, len("pass 1234 ms")) for peer, server in columns]
+        rows = [("", [peer for peer, _ in columns]), ("", [f"@ {server}" for _, server in columns])]
+        for scenario in scenarios:
+            cells = [self.cells.get((peer, server, scenario), ("-", "")) for peer, server in columns]
+            # A short note, such as the time a push took, has its place in the table.
+            rows.append((scenario, [f"{state} {note}" if state == "pass" and 0 < len(note) <= 8 else state for state, note in cells]))
+        print()
+        for title, texts in rows:
+            print(title.ljust(left) + "  ".join(text.ljust(width) for text, width in zip(texts, widths)).rstrip())
