@@ -121,6 +121,10 @@ impl Registration {
     }
 
     fn verdict(&self) -> Option<Result<(), ConfirmError>> {
+        if self.client.core.is_closed() {
+            // The shutdown withdraws everything, but that is not what this caller must know.
+            return Some(Err(StartError::Closed.into()));
+        }
         match self.status() {
             RegistrationStatus::Confirmed => Some(Ok(())),
             RegistrationStatus::Withdrawn => Some(Err(ConfirmError::Withdrawn)),
