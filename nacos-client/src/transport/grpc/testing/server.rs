@@ -118,9 +118,16 @@ pub(in crate::transport::grpc) struct Peer {
     requests: mpsc::UnboundedReceiver<Payload>,
     stream: mpsc::UnboundedReceiver<StreamEvent>,
     pushes: Option<Pushes>,
+    reins: Reins,
+}
+
+/// How a test steers one connection.
+#[derive(Clone, Default)]
+struct Reins {
     frozen: CancellationToken,
     cut: CancellationToken,
-    /// Cancelled when the client's end of the pipe is gone.
+    going_away: CancellationToken,
+    /// Cancelled when the connection is over.
     gone: CancellationToken,
 }
 
@@ -159,22 +166,22 @@ impl Connector for ScriptedServer {
         let (ours, theirs) = tokio::io::duplex(PIPE);
         let (requests_in, requests) = mpsc::unbounded_channel();
         let (stream_in, stream) = mpsc::unbounded_channel();
-        let (frozen, cut, gone) = (CancellationToken::new(), CancellationToken::new(), CancellationToken::new());
-        let serve = serve(number, ours, Arc::clone(&self.script), requests_in, stream_in);
-        let tokens = (frozen.clone(), cut.clone(), gone.clone());
+        let reins = Reins::default();
+        let ends = Ends { number, script: Arc::clone(&self.script), requests: requests_in, stream: stream_in };
+        let serve = serve(ours, ends, reins.going_away.clone());
+        let held = reins.clone();
         // Ends with the pipe, or with the test's runtime.
         tokio::spawn(async move {
-            let (frozen, cut, gone) = tokens;
-            let _gone = gone.drop_guard();
+            let _gone = held.gone.drop_guard();
             tokio::pin!(serve);
             tokio::select! {
                 () = &mut serve => {}
-                () = cut.cancelled() => {}
+                () = held.cut.cancelled() => {}
                 // Holds the pipe and does nothing.
-                () = frozen.cancelled() => cut.cancelled().await,
+                () = held.frozen.cancelled() => held.cut.cancelled().await,
             }
         });
-        let peer_view = Peer { dialed: (host.to_string(), port), requests, stream, pushes: None, frozen, cut, gone };
+        let peer_view = Peer { dialed: (host.to_string(), port), requests, stream, pushes: None, reins };
         self.peers.send(peer_view).expect("the test keeps the channel");
         Box::pin(async { Ok(Link { io: Box::new(theirs), peer, local_ip: Some([127, 0, 0, 1].into()) }) })
     }
@@ -234,51 +241,63 @@ impl Peer {
 
     /// Stops reading and writing; the connection stays open.
     pub(in crate::transport::grpc) fn freeze(&self) {
-        self.frozen.cancel();
+        self.reins.frozen.cancel();
+    }
+
+    /// Announces the end of the connection, as a server does that shuts down in good order; serves on what is open.
+    pub(in crate::transport::grpc) fn go_away(&self) {
+        self.reins.going_away.cancel();
     }
 
     /// Closes the connection.
     pub(in crate::transport::grpc) fn cut(&self) {
-        self.cut.cancel();
+        self.reins.cut.cancel();
     }
 
     /// Waits until the connection is closed.
     pub(in crate::transport::grpc) async fn closed(&self) {
-        self.gone.cancelled().await;
+        self.reins.gone.cancelled().await;
     }
 }
 
-async fn serve(
+/// Where what a connection receives goes.
+#[derive(Clone)]
+struct Ends {
     number: usize,
-    io: DuplexStream,
     script: Arc<Script>,
     requests: mpsc::UnboundedSender<Payload>,
     stream: mpsc::UnboundedSender<StreamEvent>,
-) {
+}
+
+async fn serve(io: DuplexStream, ends: Ends, going_away: CancellationToken) {
     let Ok(mut connection) = h2::server::handshake(io).await else { return };
     let mut tasks = tokio::task::JoinSet::new();
-    while let Some(Ok((request, respond))) = connection.accept().await {
-        let script = Arc::clone(&script);
+    let mut going = false;
+    loop {
+        let accepted = tokio::select! {
+            biased;
+            () = going_away.cancelled(), if !going => {
+                connection.graceful_shutdown();
+                going = true;
+                continue;
+            }
+            accepted = connection.accept() => accepted,
+        };
+        let Some(Ok((request, respond))) = accepted else { return };
         match request.uri().path() {
-            REQUEST_PATH => drop(tasks.spawn(unary(number, request, respond, script, requests.clone()))),
-            STREAM_PATH => drop(tasks.spawn(bidi(request, respond, script, stream.clone()))),
+            REQUEST_PATH => drop(tasks.spawn(unary(request, respond, ends.clone()))),
+            STREAM_PATH => drop(tasks.spawn(bidi(request, respond, ends.clone()))),
             other => panic!("{other}"),
         }
     }
 }
 
-async fn unary(
-    number: usize,
-    request: Request<RecvStream>,
-    mut respond: SendResponse<Bytes>,
-    script: Arc<Script>,
-    requests: mpsc::UnboundedSender<Payload>,
-) {
+async fn unary(request: Request<RecvStream>, mut respond: SendResponse<Bytes>, ends: Ends) {
     assert_eq!(request.headers()["te"], "trailers");
     let mut messages = Messages::new(request.into_body());
     let Some(payload) = messages.next().await else { return };
-    let answer = (script.answer)(number, &payload);
-    let _ = requests.send(payload);
+    let answer = (ends.script.answer)(ends.number, &payload);
+    let _ = ends.requests.send(payload);
     match answer {
         Answer::Reply(payload) => finish(&mut respond, frame(&payload)),
         Answer::Raw(bytes) => finish(&mut respond, bytes),
@@ -318,27 +337,22 @@ async fn drip(mut respond: SendResponse<Bytes>, mut bytes: Bytes) {
     }
 }
 
-async fn bidi(
-    request: Request<RecvStream>,
-    respond: SendResponse<Bytes>,
-    script: Arc<Script>,
-    events: mpsc::UnboundedSender<StreamEvent>,
-) {
+async fn bidi(request: Request<RecvStream>, respond: SendResponse<Bytes>, ends: Ends) {
     let mut messages = Messages::new(request.into_body());
     let mut pushes = Pushes::Held(respond);
-    if script.eager_headers {
+    if ends.script.eager_headers {
         pushes = Pushes::Open(pushes.open());
     }
     let Some(first) = messages.next().await else { return };
-    if let Some(ack) = script.setup_ack {
+    if let Some(ack) = ends.script.setup_ack {
         let mut body = pushes.open();
         body.send_data(frame(&Payload::new(SetupAckRequest::TYPE, ack.into())), false).unwrap();
         pushes = Pushes::Open(body);
     }
-    let _ = events.send(StreamEvent::Opened(pushes));
-    let _ = events.send(StreamEvent::Received(first));
+    let _ = ends.stream.send(StreamEvent::Opened(pushes));
+    let _ = ends.stream.send(StreamEvent::Received(first));
     while let Some(payload) = messages.next().await {
-        let _ = events.send(StreamEvent::Received(payload));
+        let _ = ends.stream.send(StreamEvent::Received(payload));
     }
 }
 

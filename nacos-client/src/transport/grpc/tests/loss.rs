@@ -203,6 +203,26 @@ async fn the_end_of_the_stream_alone_is_the_end_of_the_connection() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_server_that_goes_away_in_good_order_is_left_in_time() {
+    let mut client = Client::start(Script::default());
+    let (session, peer) = client.connection().await;
+    session.call(register()).await.unwrap();
+    let start = Instant::now();
+    peer.go_away();
+    client.disconnected().await;
+    assert!(start.elapsed() <= NOTICED, "{:?}", start.elapsed());
+    client.connected().await;
+
+    // With traffic it is noticed by the next call.
+    let mut client = Client::start(Script::default());
+    let (session, peer) = client.connection().await;
+    peer.go_away();
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert_eq!(session.call(register()).await.unwrap_err().class(), CallClass::EpochOver);
+    client.disconnected().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn g15_an_unreachable_registry_is_tried_for_ever_with_pauses() {
     let tried = Arc::new(std::sync::Mutex::new(Vec::new()));
     let log = Arc::clone(&tried);
