@@ -99,36 +99,41 @@ fn main() -> Result<(), Failure> {
     println!("{machine}");
     let scale = Scale { quick: options.quick, peer: !options.no_peer };
     let mut done = Vec::new();
-    let mut show = |table: Table| {
-        println!("{}", table.to_markdown());
-        done.push(table.to_json());
-    };
-    let all = matches!(part, Part::All);
-    if all || matches!(part, Part::Pick) {
-        show(pick::run(&runtime, scale)?);
+    if matches!(part, Part::All | Part::Pick) {
+        done.push(shown(&pick::run(&runtime, scale)?));
     }
-    runtime.block_on(async {
-        if all || matches!(part, Part::Server) {
-            show(server::run(scale).await?);
-        }
-        if let Part::Register { services } = part {
-            show(register::run(scale, services).await?);
-        } else if all {
-            show(register::run(scale, None).await?);
-        }
-        if let Part::Latency { server, changes } = part {
-            show(latency::run(scale, server, changes).await?);
-        } else if all {
-            show(latency::run(scale, None, None).await?);
-        }
-        if all || matches!(part, Part::Recovery) {
-            show(recovery::run(scale).await?);
-        }
-        Ok::<_, Failure>(())
-    })?;
+    // In a task of its own: the thread that blocks would be one more beside those of the runtime.
+    done.extend(runtime.block_on(runtime.spawn(over_the_wire(part, scale)))??);
     if let Some(file) = options.json {
         let whole: Value = json!({"machine": machine.to_json(), "quick": scale.quick, "tables": done});
         std::fs::write(file, serde_json::to_string_pretty(&whole)?)?;
     }
     Ok(())
+}
+
+/// The parts that talk to servers all the time.
+async fn over_the_wire(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> {
+    let mut done = Vec::new();
+    if matches!(part, Part::All | Part::Server) {
+        done.push(shown(&server::run(scale).await?));
+    }
+    match part {
+        Part::Register { services } => done.push(shown(&register::run(scale, services).await?)),
+        Part::All => done.push(shown(&register::run(scale, None).await?)),
+        _ => {}
+    }
+    match part {
+        Part::Latency { server, changes } => done.push(shown(&latency::run(scale, server, changes).await?)),
+        Part::All => done.push(shown(&latency::run(scale, None, None).await?)),
+        _ => {}
+    }
+    if matches!(part, Part::All | Part::Recovery) {
+        done.push(shown(&recovery::run(scale).await?));
+    }
+    Ok(done)
+}
+
+fn shown(table: &Table) -> Value {
+    println!("{}", table.to_markdown());
+    table.to_json()
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::stream::{self, StreamExt};
 use tokio::time::timeout;
 
+use super::machine::cpu_seconds;
 use super::peer::{self, Peer};
 use super::raw::Connection;
 use super::report::{Better, Figure, Table, median};
@@ -23,47 +24,81 @@ pub(crate) async fn run(scale: Scale, only: Option<usize>) -> Result<Table, Fail
         Table::new(format!("Registrations per second through one client, {IN_FLIGHT} in flight"), peer::NAME);
     for &size in sizes {
         // Small sizes are over in a blink and need more rounds.
-        let rounds = scale.of(if size < 10_000 { 9 } else { 5 }, 1);
+        let rounds: u8 = scale.of(if size < 10_000 { 9 } else { 5 }, 1);
         let mut rates = Vec::new();
+        let mut cpu = 0.0;
         for _ in 0..rounds {
-            rates.push(ours_rate(size).await?);
+            let run = ours_run(size).await?;
+            rates.push(run.rate);
+            cpu += run.cpu / f64::from(rounds);
         }
-        let peer = if scale.peer && size <= PEER_UP_TO { peer_rate(size).await? } else { None };
+        let peer = if scale.peer && size <= PEER_UP_TO { peer_run(size).await? } else { None };
         table.push(
             Figure::new(format!("{size} services"), "/s", Better::More)
                 .ours(median(&mut rates))
-                .peer(peer)
+                .peer(peer.map(|run| run.rate))
                 .target("≥ 27 000/s, flat"),
+        );
+        // Says what the machine could do if nothing else ran on it.
+        table.push(
+            Figure::new(format!("{size} services: processor time for each, both sides"), "µs", Better::Less)
+                .ours(cpu)
+                .peer(peer.map(|run| run.cpu)),
         );
     }
     Ok(table)
 }
 
-async fn ours_rate(size: usize) -> Result<f64, Failure> {
+/// One run over one size.
+#[derive(Clone, Copy)]
+struct Run {
+    /// Registrations per second.
+    rate: f64,
+    /// Processor time for each, in microseconds.
+    cpu: f64,
+}
+
+/// Takes the time from its making on.
+struct Clock {
+    start: Instant,
+    cpu: f64,
+}
+
+impl Clock {
+    fn start() -> Self {
+        Self { start: Instant::now(), cpu: cpu_seconds() }
+    }
+
+    fn stop(&self, size: usize) -> Run {
+        let rate = size as f64 / self.start.elapsed().as_secs_f64();
+        Run { rate, cpu: (cpu_seconds() - self.cpu) * 1e6 / size as f64 }
+    }
+}
+
+async fn ours_run(size: usize) -> Result<Run, Failure> {
     let server = ours::Server::start(0).await?;
     let client = ours::Client::connect(server.http()).await?;
-    let start = Instant::now();
+    let clock = Clock::start();
     client.register_all(size, IN_FLIGHT).await?;
-    let rate = size as f64 / start.elapsed().as_secs_f64();
+    let run = clock.stop(size);
     expect_held(&server, size).await?;
     client.close().await;
     server.stop().await;
-    Ok(rate)
+    Ok(run)
 }
 
 /// `None` when it takes too long.
-async fn peer_rate(size: usize) -> Result<Option<f64>, Failure> {
+async fn peer_run(size: usize) -> Result<Option<Run>, Failure> {
     let server = ours::Server::start(0).await?;
     let client = Peer::connect(server.http()).await?;
-    let start = Instant::now();
-    let all = register_all(&client, size);
-    let Ok(done) = timeout(PEER_PATIENCE, all).await else { return Ok(None) };
+    let clock = Clock::start();
+    let Ok(done) = timeout(PEER_PATIENCE, register_all(&client, size)).await else { return Ok(None) };
     done?;
-    let rate = size as f64 / start.elapsed().as_secs_f64();
+    let run = clock.stop(size);
     expect_held(&server, size).await?;
     drop(client);
     server.stop().await;
-    Ok(Some(rate))
+    Ok(Some(run))
 }
 
 /// Registers one instance in each of `size` services through the peer.

@@ -79,8 +79,9 @@ impl Table {
         let mut out = format!("\n### {}\n\n", self.title);
         out += &format!("| | ours | {} | times better | target |\n|---|---:|---:|---:|---|\n", self.peer);
         for figure in &self.figures {
-            let cell =
-                |value: Option<f64>| value.map_or("–".to_owned(), |v| format!("{} {}", digits(v), figure.unit));
+            let cell = |value: Option<f64>| {
+                value.map_or("–".to_owned(), |v| format!("{} {}", digits(v), figure.unit).trim_end().to_owned())
+            };
             let ratio = figure.ratio().map_or("–".to_owned(), digits);
             let target = figure.target.unwrap_or("–");
             out +=
