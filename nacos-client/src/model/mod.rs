@@ -11,13 +11,13 @@ mod weight;
 mod wire;
 
 pub use address::{AddressError, InstanceAddr};
+pub(crate) use change::Difference;
 pub use change::{ChangeCause, Modified, ServiceChange};
 pub use instance::{DEFAULT_CLUSTER, Instance, InstanceKey};
-pub(crate) use change::Difference;
 pub(crate) use key::KeyRef;
-pub(crate) use snapshot::{HostList, SnapshotFlags};
 pub use key::{DEFAULT_GROUP, GroupName, IntoServiceKey, ServiceKey};
 pub use namespace::{Namespace, PUBLIC_NAMESPACE};
 pub use selector::Select;
 pub use snapshot::{Held, ServiceSnapshot, SnapshotSource};
+pub(crate) use snapshot::{HostList, SnapshotFlags};
 pub use weight::{MAX_WEIGHT, Weight};
