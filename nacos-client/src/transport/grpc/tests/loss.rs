@@ -6,7 +6,7 @@ use nacos_proto::Payload;
 use tokio::time::Instant;
 
 use crate::transport::{
-    Call, CallClass, CallError, LinkFault,
+    Call, CallClass, CallError, LinkFault, NamingTransport, Session,
     grpc::testing::{Answer, Client, Script, key, register, settings, standard},
 };
 
@@ -264,4 +264,46 @@ async fn calls_of_a_lost_connection_all_resolve() {
             other => panic!("{other:?}"),
         }
     }
+}
+
+/// On real threads: calls of many tasks while connection after connection is cut.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
+async fn g21_calls_resolve_under_any_interleaving_with_losses() {
+    let mut client = Client::start(Script::default());
+    let (newest, sessions) = tokio::sync::watch::channel(None::<Arc<dyn Session>>);
+    let mut callers = tokio::task::JoinSet::new();
+    for _ in 0..64 {
+        let mut sessions = sessions.clone();
+        callers.spawn(async move {
+            let mut answered = 0;
+            while sessions.changed().await.is_ok() {
+                let session = sessions.borrow_and_update().clone().expect("set before it is announced");
+                let lost = loop {
+                    match session.call(register()).await {
+                        Ok(_) => answered += 1,
+                        Err(error) => break error,
+                    }
+                };
+                assert_eq!(lost.class(), CallClass::EpochOver);
+            }
+            answered
+        });
+    }
+    let rounds = async {
+        for _ in 0..5 {
+            let mut peer = client.peer().await;
+            let (session, _) = client.connected().await;
+            newest.send_replace(Some(session));
+            for _ in 0..500 {
+                peer.request().await;
+            }
+            peer.cut();
+            client.disconnected().await;
+        }
+        drop(newest);
+        let answered = callers.join_all().await;
+        assert!(answered.iter().sum::<usize>() >= 1_000, "{answered:?}");
+        assert!(client.transport.close(Duration::from_secs(5)).await);
+    };
+    tokio::time::timeout(Duration::from_secs(60), rounds).await.expect("no call hangs");
 }
