@@ -84,6 +84,15 @@ class Child:
         self.log.close()
 
 
+def parse(raw):
+    """A line of the protocol; None for anything else that an SDK prints."""
+    try:
+        line = json.loads(raw)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) else None
+
+
 class Driver(Child):
     """A driver program around one SDK: see README.md for the line protocol."""
 
@@ -100,10 +109,8 @@ class Driver(Child):
 
     def _read(self):
         for raw in self.process.stdout:
-            try:
-                line = json.loads(raw)
-                assert isinstance(line, dict)
-            except (ValueError, AssertionError):
+            line = parse(raw)
+            if line is None:
                 self.log.write(raw)
                 continue
             self.log.write(b"> " + raw)

@@ -12,7 +12,6 @@ class Table:
     def __init__(self, unsupported):
         self.unsupported = unsupported
         self.cells = {}
-        self.notes = []
         self.lock = threading.Lock()
 
     def entry(self, peer, server, scenario):
@@ -43,7 +42,7 @@ class Table:
 
     def show(self, scenarios, columns):
         left = max(len(scenario) for scenario in scenarios) + 2
-        widths = [max(len(peer), len(server) + 2, len("pass 1234 ms")) for peer, server in columns]
+        widths = [max(len(peer), len(server) + 2, len("pass 10 names")) for peer, server in columns]
         rows = [("", [peer for peer, _ in columns]), ("", [f"@ {server}" for _, server in columns])]
         for scenario in scenarios:
             cells = [self.cells.get((peer, server, scenario), ("-", "")) for peer, server in columns]
