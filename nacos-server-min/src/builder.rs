@@ -141,7 +141,7 @@ impl Builder {
         {
             let accept = AcceptLoop { listener, protocol, context: Arc::clone(&context), abort: abort.clone() };
             // Ends when the server stops or is aborted.
-            context.tasks.spawn(accept.run());
+            context.spawn(accept.run());
         }
         tracing::info!(%http_addr, %grpc_addr, "server started");
         Ok(Server::new(context, abort, http_addr, grpc_addr))
@@ -153,7 +153,7 @@ type Task = std::pin::Pin<Box<dyn Future<Output = ()> + Send>>;
 /// Upkeep that ends when the server stops or is aborted.
 fn spawn_until(context: &Arc<Context>, abort: &CancellationToken, task: Task) {
     let (stop, abort) = (context.stop.clone(), abort.clone());
-    context.tasks.spawn(async move {
+    context.spawn(async move {
         tokio::select! {
             () = task => {}
             () = stop.cancelled() => {}

@@ -49,6 +49,8 @@ pub struct Settings {
     pub push_max_delay: Duration,
     /// While a push is unacknowledged, a newer list follows at most this often. Default 50 ms.
     pub push_spacing: Duration,
+    /// A connection that has not read for so long, with pushes waiting, is closed. Default 300 s.
+    pub stalled_timeout: Duration,
     /// A service without instances is forgotten after so long. Default 60 s.
     pub empty_service_after: Duration,
     /// How often empty services are looked for. Default 60 s.
@@ -84,6 +86,7 @@ impl Default for Settings {
             push_retry_delay,
             push_max_delay,
             push_spacing,
+            stalled_timeout: Duration::from_secs(300),
             empty_service_after: Duration::from_secs(60),
             clean_interval: Duration::from_secs(60),
             max_metadata: nacos_proto::param::MAX_METADATA,
@@ -132,6 +135,7 @@ impl Settings {
             ("detection_timeout", self.detection_timeout),
             ("push_ack_timeout", self.push_ack_timeout),
             ("push_retry_delay", self.push_retry_delay),
+            ("stalled_timeout", self.stalled_timeout),
             ("clean_interval", self.clean_interval),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, ok)| !ok) {

@@ -14,6 +14,7 @@ use crate::fault::FaultState;
 use crate::oddity::Oddities;
 use crate::push::{DelayEngine, Direct};
 use crate::registry::{ListJson, NameForm, Propagation, Registry, RegistrySettings, Service, View};
+use crate::supervision::{PanicWatch, Supervisor};
 
 /// What all parts of one running server share.
 pub(crate) struct Context {
@@ -29,6 +30,7 @@ pub(crate) struct Context {
     pub(crate) stop: CancellationToken,
     /// All tasks of the server.
     pub(crate) tasks: TaskTracker,
+    pub(crate) supervisor: Supervisor,
     /// Numbers the requests to clients, in the whole server.
     request_ids: AtomicU64,
     persistence_noted: AtomicBool,
@@ -84,12 +86,32 @@ impl Context {
                 oddities,
                 stop: CancellationToken::new(),
                 tasks: TaskTracker::new(),
+                supervisor: Supervisor::default(),
                 request_ids: AtomicU64::new(1),
                 persistence_noted: AtomicBool::new(false),
                 beats_noted: AtomicBool::new(false),
             }
         });
         (context, engine)
+    }
+
+    /// Runs a task that the server waits for when it ends, and whose panic ends its readiness.
+    pub(crate) fn spawn<F>(self: &Arc<Self>, task: F)
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        let watch = PanicWatch(Arc::clone(self));
+        self.tasks.spawn(async move {
+            let output = task.await;
+            drop(watch);
+            output
+        });
+    }
+
+    /// Whether the server does what it is there for.
+    pub(crate) fn ready(&self) -> bool {
+        !self.fault.starting() && !self.supervisor.failed()
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {

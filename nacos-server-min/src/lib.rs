@@ -45,6 +45,7 @@ mod oddity;
 mod ports;
 mod push;
 mod registry;
+mod supervision;
 
 pub use builder::{Builder, StartError};
 pub use config::{Behaviour, Settings, SettingsError};

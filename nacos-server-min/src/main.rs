@@ -41,9 +41,12 @@ async fn run(args: Args) -> ExitCode {
         Err(error) => return fail(&describe(&error)),
     };
     announce(&server, args.behaviour.into());
-    stop.requested().await;
+    let exit = tokio::select! {
+        () = stop.requested() => ExitCode::SUCCESS,
+        () = server.failed() => ExitCode::FAILURE,
+    };
     server.shutdown().await;
-    ExitCode::SUCCESS
+    exit
 }
 
 #[expect(clippy::print_stdout, reason = "scripts wait for these lines")]

@@ -121,6 +121,16 @@ impl Server {
         Fault::new(Arc::clone(&self.context))
     }
 
+    /// Returns when a part of the server has panicked. From then on it is not ready: probes say so, requests are answered with
+    /// 300. Nothing but a new server helps.
+    ///
+    /// # Cancel safety
+    ///
+    /// Holds nothing; it may be asked again.
+    pub async fn failed(&self) {
+        self.context.supervisor.wait().await;
+    }
+
     /// Stops accepting, ends all streams, waits for requests under way, and closes what is left after
     /// [`Settings::shutdown_grace`](crate::Settings::shutdown_grace). The ports are free afterwards.
     ///

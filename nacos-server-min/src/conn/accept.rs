@@ -71,7 +71,7 @@ impl AcceptLoop {
                 let close = self.context.fault.connection_token();
                 let task = serve_http(Arc::clone(&self.context), service.clone(), stream, close);
                 // Ends with its connection, at the latest when the token is cancelled.
-                self.context.tasks.spawn(task);
+                self.context.spawn(task);
             }
             Protocol::Grpc => {
                 if self.context.connections.len() >= self.context.settings.max_connections {
@@ -82,7 +82,7 @@ impl AcceptLoop {
                 let connection = Arc::new(Connection::new(Arc::clone(&self.context), remote, local));
                 let open = OpenConnection::new(connection);
                 // Ends with its connection, at the latest when the token is cancelled.
-                self.context.tasks.spawn(serve_grpc(open, stream));
+                self.context.spawn(serve_grpc(open, stream));
             }
         }
     }
@@ -108,13 +108,13 @@ impl Drop for OpenConnection {
 async fn serve_grpc(open: OpenConnection, stream: TcpStream) {
     let connection = &open.0;
     let context = &connection.context;
-    let Some(first) = first_byte(&stream, context.settings.handshake_timeout, &connection.close).await else { return };
+    let Some(first) = first_byte(&stream, connection).await else { return };
     if first == TLS_HANDSHAKE {
         tracing::warn!(remote = %connection.remote, "a client speaks TLS, which this server does not");
         return;
     }
     let io = GatedIo::new(stream, Arc::clone(connection.gate()), Arc::clone(&context.fault.gate));
-    let mut http2 = hyper::server::conn::http2::Builder::new(TrackedExecutor(context.tasks.clone()));
+    let mut http2 = hyper::server::conn::http2::Builder::new(TrackedExecutor(Arc::clone(context)));
     http2
         .initial_stream_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)
@@ -141,14 +141,17 @@ async fn serve_grpc(open: OpenConnection, stream: TcpStream) {
 }
 
 /// Looks at the first byte without taking it. `None` if none comes.
-async fn first_byte(stream: &TcpStream, limit: Duration, close: &CancellationToken) -> Option<u8> {
+async fn first_byte(stream: &TcpStream, connection: &Connection) -> Option<u8> {
+    let context = &connection.context;
+    let limit = context.settings.handshake_timeout;
     let mut first = [0];
     tokio::select! {
         peeked = tokio::time::timeout(limit, stream.peek(&mut first)) => match peeked {
             Ok(Ok(1)) => Some(first[0]),
             _ => None,
         },
-        () = close.cancelled() => None,
+        () = connection.close.cancelled() => None,
+        () = context.stop.cancelled() => None,
     }
 }
 

@@ -101,7 +101,7 @@ impl Connection {
         let Some(labels) = request.labels else { return SetUp::Malformed };
         let label = |name: &str| labels.get(name).cloned().unwrap_or_default();
         let source = label("source");
-        if source == "sdk" && self.context.fault.starting() {
+        if source == "sdk" && !self.context.ready() {
             return SetUp::Rejected;
         }
         let ack = request.ability_table.map(|_| {

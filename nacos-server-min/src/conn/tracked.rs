@@ -1,12 +1,13 @@
 use std::future::Future;
+use std::sync::Arc;
 
-use tokio_util::task::TaskTracker;
+use crate::context::Context;
 
 /// Lets the HTTP/2 implementation spawn its per-stream tasks where the server can wait for them.
 ///
 /// Each ends with its stream, and all streams end with their connection.
 #[derive(Debug, Clone)]
-pub(crate) struct TrackedExecutor(pub(crate) TaskTracker);
+pub(crate) struct TrackedExecutor(pub(crate) Arc<Context>);
 
 impl<F> hyper::rt::Executor<F> for TrackedExecutor
 where

@@ -38,6 +38,8 @@ pub(crate) enum Injected {
     Typed { error_code: i32, message: String },
     /// Nothing, for ever.
     Silence,
+    /// The handler panics.
+    Crash,
 }
 
 impl AnswerFault {
@@ -65,6 +67,13 @@ impl AnswerFault {
     /// Never answers; the request is not handled.
     pub fn silence() -> Self {
         Self::new(Effect::Answer(Injected::Silence))
+    }
+
+    /// The server panics while it handles the request: it is no longer ready then, and [`Server::failed`] returns.
+    ///
+    /// [`Server::failed`]: crate::Server::failed
+    pub fn crash() -> Self {
+        Self::new(Effect::Answer(Injected::Crash))
     }
 
     /// Handles the request at once, and answers it so much later.

@@ -76,6 +76,11 @@ impl Chains {
         }
     }
 
+    /// As [`Schedule::overdue`](super::schedule::Schedule::overdue).
+    pub(crate) fn overdue(&self, now: Duration) -> Duration {
+        self.queue.first_key_value().map_or(Duration::ZERO, |((at, _), _)| now.saturating_sub(*at))
+    }
+
     pub(crate) fn acked(&mut self, id: u64, ok: bool, now: Duration) -> Acked {
         let Some((_, service)) = self.waiting.remove(&id) else { return Acked::Unknown };
         if !ok {

@@ -218,6 +218,19 @@ impl Outbox {
         self.lock().wake_target();
     }
 
+    /// How long a push has been waiting for the peer to read what came before it.
+    pub(crate) fn stalled(&self) -> Duration {
+        let now = self.context.server.clock.ticks();
+        let state = self.lock();
+        if state.target.is_none() || self.context.server.fault.push_mode() == PushMode::Hold {
+            return Duration::ZERO;
+        }
+        match &state.plan {
+            Plan::Slots(schedule) => schedule.overdue(now),
+            Plan::Chains(chains) => chains.overdue(now),
+        }
+    }
+
     /// What the stream is to do next. `waker` is called when that may have changed.
     pub(crate) fn poll(&self, id: StreamId, waker: &Waker) -> Outgoing {
         loop {

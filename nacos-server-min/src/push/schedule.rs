@@ -97,6 +97,11 @@ impl Schedule {
         Step::Wait(None)
     }
 
+    /// How long the first thing to do has been waiting to be taken.
+    pub(crate) fn overdue(&self, now: Duration) -> Duration {
+        self.timers.first().map_or(Duration::ZERO, |(at, _)| now.saturating_sub(*at))
+    }
+
     pub(crate) fn acked(&mut self, id: u64, ok: bool, now: Duration) -> Acked {
         let Some(&service) = self.ids.get(&id) else { return Acked::Unknown };
         let Some(entry) = self.slots.get_mut(&service) else { return Acked::Unknown };

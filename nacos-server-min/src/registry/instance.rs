@@ -108,6 +108,7 @@ impl Instance {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::Service;
 
     #[test]
     fn an_address_is_shown_as_it_was_written() {
@@ -118,7 +119,8 @@ mod tests {
     }
 
     #[test]
-    fn a_plain_instance_stays_small() {
+    fn a_plain_instance_and_its_service_stay_small() {
         assert!(size_of::<Instance>() <= 96, "{}", size_of::<Instance>());
+        assert!(size_of::<Service>() <= 176, "{}", size_of::<Service>());
     }
 }

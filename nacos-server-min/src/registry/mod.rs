@@ -12,6 +12,7 @@
 //! no method calls out while holding one except to [`Propagation`], whose implementations only note what they are told.
 
 mod client;
+mod groups;
 mod instance;
 mod json;
 mod names;
@@ -28,5 +29,7 @@ pub(crate) use service::{KeyRef, Kind, Published, Service, Subscriber};
 pub(crate) use store::{Propagation, Registry, RegistrySettings, Sink, WriteError};
 pub(crate) use view::View;
 
+#[cfg(test)]
+mod model;
 #[cfg(test)]
 mod model_test;

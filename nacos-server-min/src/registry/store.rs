@@ -1,4 +1,4 @@
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use hashbrown::HashTable;
 
 use super::client::{Client, ServiceRef};
+use super::groups::GroupIndex;
 use super::instance::{Host, Instance};
 use super::names::Names;
 use super::page::Page;
@@ -64,41 +65,13 @@ pub(crate) struct StoreStats {
 
 const SHARDS: usize = 64;
 
-/// A listed service, ordered by name within its group.
-struct Listed(Arc<Service>);
-
-impl PartialEq for Listed {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.name == other.0.name
-    }
-}
-impl Eq for Listed {}
-impl PartialOrd for Listed {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Listed {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.name.cmp(&other.0.name)
-    }
-}
-impl std::borrow::Borrow<str> for Listed {
-    fn borrow(&self) -> &str {
-        &self.0.name
-    }
-}
-
-type Groups = HashMap<Arc<str>, HashMap<Arc<str>, BTreeSet<Listed>>>;
-
 /// All services of this server.
 pub(crate) struct Registry {
     pub(crate) names: Names,
     settings: RegistrySettings,
     hasher: RandomState,
     shards: Box<[RwLock<HashTable<Arc<Service>>>]>,
-    /// namespace → group → services that something was registered in.
-    groups: Mutex<Groups>,
+    groups: GroupIndex,
     /// Clients that stand for one `ip:port`, by their name.
     internal: Mutex<HashMap<Box<str>, Arc<Client>>>,
     next_client: AtomicU64,
@@ -119,7 +92,7 @@ impl Registry {
             settings,
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
-            groups: Mutex::default(),
+            groups: GroupIndex::default(),
             internal: Mutex::default(),
             next_client: AtomicU64::new(1),
             instances: AtomicI64::new(0),
@@ -200,7 +173,7 @@ impl Registry {
         }
         if state.kind.is_none() {
             state.kind = Some(kind);
-            self.list(service);
+            self.groups.add(service);
         }
         let removed = state.records.put(record).map_or(0, |old| old.as_slice().len());
         state.instances = state.instances + added - removed;
@@ -355,22 +328,16 @@ impl Registry {
         state.view = Some(Arc::new(view));
     }
 
-    /// How many services the group has, and the names on one page of them.
+    /// How many services the group has, and those on one page of them.
     pub(crate) fn list_page(&self, namespace: &str, group: &str, page: Page) -> (usize, Vec<Arc<Service>>) {
-        let groups = self.lock_groups();
-        let Some(services) = groups.get(namespace).and_then(|groups| groups.get(group)) else {
-            return (0, Vec::new());
-        };
-        let (skip, take) = page.bounds();
-        (services.len(), services.iter().skip(skip).take(take).map(|listed| Arc::clone(&listed.0)).collect())
+        self.groups.page(namespace, group, page)
     }
 
     pub(crate) fn stats(&self) -> StoreStats {
-        let services = self.lock_groups().values().flat_map(HashMap::values).map(BTreeSet::len).sum();
         let internal = self.lock_internal();
         let persistent = internal.keys().filter(|name| name.ends_with("#false")).count();
         StoreStats {
-            services,
+            services: self.groups.len(),
             instances: usize::try_from(self.instances.load(Ordering::Relaxed)).unwrap_or(0),
             subscriptions: usize::try_from(self.subscriptions.load(Ordering::Relaxed)).unwrap_or(0),
             ephemeral_clients: internal.len() - persistent,
@@ -391,7 +358,7 @@ impl Registry {
                     return true;
                 }
                 if state.kind.take().is_some() {
-                    self.unlist(service);
+                    self.groups.remove(service);
                     removed += 1;
                 }
                 state.view = None;
@@ -426,35 +393,11 @@ impl Registry {
         &self.shards[at]
     }
 
-    fn list(&self, service: &Arc<Service>) {
-        let mut groups = self.lock_groups();
-        let group = groups.entry(Arc::clone(&service.namespace)).or_default().entry(Arc::clone(&service.group));
-        group.or_default().insert(Listed(Arc::clone(service)));
-    }
-
-    fn unlist(&self, service: &Arc<Service>) {
-        let mut groups = self.lock_groups();
-        let Some(namespace) = groups.get_mut(&service.namespace) else { return };
-        if let Some(group) = namespace.get_mut(&service.group) {
-            group.remove(&*service.name);
-            if group.is_empty() {
-                namespace.remove(&service.group);
-            }
-        }
-        if namespace.is_empty() {
-            groups.remove(&service.namespace);
-        }
-    }
-
     fn count_instances(&self, added: usize, removed: usize) {
         let delta = i64::try_from(added).unwrap_or(0) - i64::try_from(removed).unwrap_or(0);
         if delta != 0 {
             self.instances.fetch_add(delta, Ordering::Relaxed);
         }
-    }
-
-    fn lock_groups(&self) -> MutexGuard<'_, Groups> {
-        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn lock_internal(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Client>>> {

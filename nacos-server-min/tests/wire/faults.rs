@@ -161,6 +161,19 @@ async fn a_starting_server_says_so() {
 }
 
 #[tokio::test]
+async fn a_panic_ends_the_readiness() {
+    let server = server().await;
+    let (peer, _stream) = Peer::naming(server.grpc_addr()).await;
+    assert!(tokio::time::timeout(A_MOMENT, server.failed()).await.is_err());
+    server.fault().answers(AnswerFault::crash().request("InstanceRequest").times(1));
+    let request = crate::support::instance_request("registerInstance", "orders", instance("10.0.0.1", 1));
+    let crashing = crate::support::payload("InstanceRequest", &request.to_string());
+    assert_eq!(peer.try_raw("/Request/request", &[], vec![crashing]).await, None, "the request is reset");
+    tokio::time::timeout(crate::support::PATIENCE, server.failed()).await.expect("it knows");
+    assert_eq!(peer.health().await.codes(), ("ErrorResponse", 500, 300));
+}
+
+#[tokio::test]
 async fn a_clock_that_is_off_shows_in_lists_and_never_goes_back() {
     let hour = 3_600_000;
     let server = Server::builder().clock_skew(hour).start().await.expect("free ports");

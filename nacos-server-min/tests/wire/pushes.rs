@@ -191,6 +191,32 @@ async fn a_subscriber_that_does_not_read_costs_one_slot() {
 }
 
 #[tokio::test]
+async fn a_subscriber_that_never_reads_again_is_closed() {
+    let mut settings = Settings::default();
+    settings.stalled_timeout = Duration::from_millis(150);
+    settings.detection_interval = Duration::from_millis(30);
+    let server = with(settings).await;
+    let (writer, _w) = Peer::naming(server.grpc_addr()).await;
+    let (_reader, stream) = subscriber(&server).await;
+    let large = |port: u16| {
+        let one = |i: u16| json!({"ip": format!("10.0.{}.{}", i / 250, i % 250), "port": port, "metadata": {"k": "x".repeat(1_000)}});
+        named("orders", json!({"type": "batchRegisterInstance", "instances": (0..300).map(one).collect::<Vec<_>>()}))
+    };
+    let mut port = 0;
+    eventually("the deaf connection is closed", || {
+        port += 1;
+        let (writer, server, request) = (&writer, &server, large(port));
+        async move {
+            writer.unary("BatchInstanceRequest", &request).await;
+            server.connections().len() == 1
+        }
+    })
+    .await;
+    assert_eq!(server.counters().unacknowledged_closed, 1);
+    drop(stream);
+}
+
+#[tokio::test]
 async fn a_hundred_subscribers_are_told_the_same_bytes() {
     let server = with(Settings::default()).await;
     let (writer, _w) = Peer::naming(server.grpc_addr()).await;

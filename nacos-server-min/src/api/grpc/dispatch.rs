@@ -37,6 +37,7 @@ pub(super) async fn answer(connection: &Arc<Connection>, payload: &Payload) -> A
             connection.close.cancelled().await;
             Answer::unregistered()
         }
+        Some(Injected::Crash) => panic!("a fault asked for it"),
         Some(Injected::Error { result_code, error_code, message }) if result_code == error_code => {
             Answer::raised(error_code, message)
         }
@@ -59,7 +60,7 @@ async fn dispatch(connection: &Arc<Connection>, payload: &Payload) -> Answer {
     if is_cluster_only(kind) {
         return Answer::error(code::BAD_GATEWAY, format!(" invoke {kind} from sdk is forbidden"));
     }
-    if connection.context.fault.starting() {
+    if !connection.context.ready() {
         return Answer::error(code::INVALID_SERVER_STATUS, "Server is starting,please try later.");
     }
     // The body is not even looked at.

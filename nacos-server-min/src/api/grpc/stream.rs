@@ -35,7 +35,7 @@ pub(crate) fn open(connection: Arc<Connection>, request: Request<Incoming>) -> R
     let undecided = Undecided { connection: Arc::clone(&connection), pending: true };
     // Ends with either half of the stream, or with the connection.
     let over = connection.close.child_token();
-    context.tasks.spawn(read(reader, undecided, id, over.clone()));
+    context.spawn(read(reader, undecided, id, over.clone()));
     ok_response(GrpcBody::Stream(Box::new(StreamBody::new(connection, id, over.drop_guard()))))
 }
 

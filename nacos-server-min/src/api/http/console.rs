@@ -34,15 +34,15 @@ async fn alive() -> Response {
 }
 
 async fn readiness_v1(State(context): State<Shared>) -> Response {
-    if context.fault.starting() { reply::text(500, NOT_READY) } else { reply::text(200, "OK") }
+    if context.ready() { reply::text(200, "OK") } else { reply::text(500, NOT_READY) }
 }
 
 async fn readiness_v2(State(context): State<Shared>) -> Response {
-    if context.fault.starting() { reply::envelope(200, SERVER_ERROR, NOT_READY, &Value::Null) } else { alive().await }
+    if context.ready() { alive().await } else { reply::envelope(200, SERVER_ERROR, NOT_READY, &Value::Null) }
 }
 
 async fn readiness_v3(State(context): State<Shared>) -> Response {
-    if context.fault.starting() { reply::envelope(500, SERVER_ERROR, NOT_READY, &Value::Null) } else { alive().await }
+    if context.ready() { alive().await } else { reply::envelope(500, SERVER_ERROR, NOT_READY, &Value::Null) }
 }
 
 fn server_state() -> Value {
@@ -73,7 +73,7 @@ pub(super) async fn metrics_v2(State(context): State<Shared>, params: Params) ->
 }
 
 fn metrics_of(context: &Shared, params: &Params) -> Value {
-    let status = if context.fault.starting() { "STARTING" } else { "UP" };
+    let status = if context.ready() { "UP" } else { "DOWN" };
     if params.get("onlyStatus").is_none_or(|text| !text.eq_ignore_ascii_case("false")) {
         return json!({ "status": status });
     }

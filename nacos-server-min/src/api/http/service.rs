@@ -58,7 +58,7 @@ async fn unknown(method: Method, OriginalUri(uri): OriginalUri) -> Response {
 
 async fn count(State(context): State<Shared>, request: Request, next: Next) -> Response {
     context.counters.http_requests.add();
-    if context.fault.starting() && request.uri().path().starts_with("/nacos/v1/ns/") {
+    if !context.ready() && request.uri().path().starts_with("/nacos/v1/ns/") {
         return reply::text(503, "server is DOWNnow, please try again later!");
     }
     next.run(request).await
