@@ -24,7 +24,8 @@ const DECOYS: [&str; 6] = [
     ".config/nacos.toml",
 ];
 
-const DECOY: &str = "NACOS_SERVER_ADDR=127.0.0.1:1\nNACOS_NAMESPACE=astray\nspring.cloud.nacos.server-addr=127.0.0.1:1\n";
+const DECOY: &str =
+    "NACOS_SERVER_ADDR=127.0.0.1:1\nNACOS_NAMESPACE=astray\nspring.cloud.nacos.server-addr=127.0.0.1:1\n";
 
 #[test]
 fn cg54_code_is_overridden_by_nothing_and_the_environment_stays_as_it_is() {

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nacos_client::{
-    ConfirmError, Instance, InstanceAddr, InstanceKey, NamingService, Namespace, QueryError, RegistrationStatus, Select,
-    ServiceKey,
+    ConfirmError, Instance, InstanceAddr, InstanceKey, Namespace, NamingService, QueryError, RegistrationStatus,
+    Select, ServiceKey,
 };
 use nacos_proto::grpc::{InstanceRequest, Message, ServiceQueryRequest};
 use nacos_server_min::fault::AnswerFault;
@@ -26,16 +26,8 @@ in_our_worlds!(
 );
 
 /// Answers of a server: the code, as a general error or as the request's own answer, and whether it may change its mind.
-const ANSWERS: [(i32, bool); 8] = [
-    (400, false),
-    (403, false),
-    (404, false),
-    (302, false),
-    (502, false),
-    (500, true),
-    (503, true),
-    (300, true),
-];
+const ANSWERS: [(i32, bool); 8] =
+    [(400, false), (403, false), (404, false), (302, false), (502, false), (500, true), (503, true), (300, true)];
 
 fn answers(code: i32) -> [AnswerFault; 2] {
     [AnswerFault::raised(code, "said no"), AnswerFault::typed(code, "said no")]

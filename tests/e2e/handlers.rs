@@ -213,7 +213,6 @@ fn push(name: &str, number: usize, last_ref_time: i64, hosts: Vec<Instance>) -> 
     Payload::encode_json(&NotifySubscriberRequest {
         request_id: number.to_string(),
         service_info: Some(service_info),
-        ..NotifySubscriberRequest::default()
     })
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use nacos_client::{ConfirmError, ConnectionStatus, NamingService, PickError, QueryError, RegisterError, Select, StartError};
+use nacos_client::{
+    ConfirmError, ConnectionStatus, NamingService, PickError, QueryError, RegisterError, Select, StartError,
+};
 use nacos_server_min::fault::AnswerFault;
 use tokio::runtime::Handle;
 
@@ -183,10 +185,13 @@ async fn cg52_a_whole_life_on_one_thread_and_on_several(world: World) {
         assert!(nacos.shutdown(Duration::from_secs(5)).await.clean);
     };
     let (one, several) = (Arc::clone(&registry), Arc::clone(&registry));
-    in_time("a life on one thread", on_a_runtime_of_its_own(move || async move {
-        life(one).await;
-        no_task_is_left().await;
-    }))
+    in_time(
+        "a life on one thread",
+        on_a_runtime_of_its_own(move || async move {
+            life(one).await;
+            no_task_is_left().await;
+        }),
+    )
     .await;
     let run = move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(4).enable_all().build();

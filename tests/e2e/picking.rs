@@ -55,7 +55,9 @@ async fn cg25_an_empty_choice_says_why(world: World) {
     assert!(matches!(orders.pick(), Err(PickError::NotReady(key)) if key == *orders.key()));
     lists(&orders, &[]).await;
     let counts = |error: PickError| match error {
-        PickError::NoInstance { total, healthy, enabled, positive_weight, .. } => [total, healthy, enabled, positive_weight],
+        PickError::NoInstance { total, healthy, enabled, positive_weight, .. } => {
+            [total, healthy, enabled, positive_weight]
+        }
         other => panic!("{other:?}"),
     };
     assert_eq!(counts(orders.pick().unwrap_err()), [0; 4]);
@@ -79,7 +81,8 @@ async fn cg25_only_usable_instances_of_a_list_with_odd_weights_are_picked(world:
     tap.rewrite(move |payload| match payload.decode_json::<NotifySubscriberRequest>() {
         Ok(mut push) if payload.kind() == "NotifySubscriberRequest" => {
             let info = push.service_info.as_mut().filter(|info| info.key().is_some_and(|(_, name)| name == listed))?;
-            info.hosts = Some((1..).zip(weights).map(|(port, weight)| WireInstance { weight, ..foreign(port) }).collect());
+            info.hosts =
+                Some((1..).zip(weights).map(|(port, weight)| WireInstance { weight, ..foreign(port) }).collect());
             Some(Payload::encode_json(&push))
         }
         _ => Some(payload),

@@ -114,17 +114,22 @@ async fn f08_the_next_pick_agrees_with_what_listeners_were_told(world: World) {
 
     let weightless = WireInstance { weight: 0.0, ..marked(1, "weightless") };
     let unhealthy = WireInstance { healthy: false, ..marked(1, "unhealthy") };
-    for (instance, pickable) in [(weightless, false), (marked(1, "back"), true), (unhealthy, false), (marked(1, "again"), true)] {
+    for (instance, pickable) in
+        [(weightless, false), (marked(1, "back"), true), (unhealthy, false), (marked(1, "again"), true)]
+    {
         let expected = instance.metadata.get("mark").cloned();
         witness.register(&name, instance).await;
-        let change = next_that(&mut changes, "the change is told", |c| mark(c.instances()) == expected.as_deref()).await;
+        let change =
+            next_that(&mut changes, "the change is told", |c| mark(c.instances()) == expected.as_deref()).await;
         assert_eq!((change.cause(), change.modified().len()), (ChangeCause::Changed, 1));
         // At once, not after some other cache expired; by every way to pick.
         let picks = [orders.pick(), nacos.pick(&name), nacos.select_one_healthy_instance(&name, &[]).await];
         for pick in picks {
             match pick {
                 Ok(picked) => assert!(pickable && Arc::ptr_eq(&picked, &change.instances()[0]), "{picked:?}"),
-                Err(error) => assert!(!pickable && matches!(error, PickError::NoInstance { total: 2, .. }), "{error:?}"),
+                Err(error) => {
+                    assert!(!pickable && matches!(error, PickError::NoInstance { total: 2, .. }), "{error:?}")
+                }
             }
         }
     }

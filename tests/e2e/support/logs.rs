@@ -39,11 +39,6 @@ impl Logs {
         let lines = self.lines.0.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter(|line| line.level <= level).cloned().collect()
     }
-
-    /// Forgets the lines so far.
-    pub(crate) fn clear(&self) {
-        self.lines.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
-    }
 }
 
 impl<S: Subscriber> Layer<S> for Lines {
