@@ -237,8 +237,9 @@ impl Director<'_> {
         let inbox = Arc::clone(connection.inbox());
         let recorded: Vec<(&str, String)> = self.recorded_pushes(label);
         if !recorded.is_empty() {
-            let quiet = if self.mode == Mode::Nacos25 { 750 } else { 150 };
-            inbox.settle(Duration::from_millis(quiet)).await;
+            // What is refused or not acknowledged keeps coming.
+            let quiet = Duration::from_millis(if self.mode == Mode::Nacos25 { 750 } else { 150 });
+            inbox.settle(quiet, quiet * 4).await;
         }
         let extra = inbox.look(|items| self.not_asked_for(label, items, &recorded));
         if !extra.is_empty() {

@@ -100,7 +100,7 @@ impl Canon {
                     expected
                         .is_some_and(|e| e.differences(Some(event.event.clone()), self.options(&step.step)).is_empty())
                 };
-                if let Some(at) = events.iter().position(|event| fits(event)) {
+                if let Some(at) = events.iter().position(fits) {
                     events.remove(at);
                     verdicts.insert(step.step.clone(), Vec::new());
                 }

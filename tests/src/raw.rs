@@ -131,13 +131,15 @@ impl Inbox {
         }
     }
 
-    /// Returns once nothing has come for `quiet`.
+    /// Returns once nothing has come for `quiet`, or after `longest` if something keeps coming.
     ///
     /// # Cancel safety
     ///
     /// It only watches.
-    pub async fn settle(&self, quiet: Duration) {
-        while timeout(quiet, self.changed.notified()).await.is_ok() {}
+    pub async fn settle(&self, quiet: Duration, longest: Duration) {
+        let until_quiet = async { while timeout(quiet, self.changed.notified()).await.is_ok() {} };
+        // Either is good enough.
+        drop(timeout(longest, until_quiet).await);
     }
 }
 
