@@ -5,13 +5,19 @@
 mod support;
 
 mod bad_input;
+mod calls;
 mod connection;
 mod contexts;
+mod environment;
+mod errors;
 mod freshness;
 mod handlers;
 mod lifecycle;
 mod listening;
 mod picking;
 mod protection;
+mod quietness;
 mod reading;
+mod registration;
 mod start;
+mod tolerance;

@@ -14,7 +14,7 @@ use crate::support::world::{World, in_every_world, unique};
 in_every_world!(cg05_what_was_asked_for_before_the_registry_came_up_takes_effect);
 
 /// A deadline that is over soon.
-const SOON: Duration = Duration::from_millis(300);
+const SOON: Duration = Duration::from_millis(200);
 
 /// Relays that are no use in all the ways there are.
 async fn useless() -> Vec<(&'static str, Proxy)> {
@@ -123,26 +123,30 @@ async fn cg05_what_was_asked_for_before_the_registry_came_up_takes_effect(world:
 
 #[tokio::test]
 async fn g15_every_public_call_returns_while_no_server_is_reachable() {
+    let mut tasks = tokio::task::JoinSet::new();
     for (what, proxy) in useless().await {
-        let nacos = client_of(&proxy).build().expect("the settings are valid");
-        let orders = nacos.service("orders").expect("the name is valid");
-        let registration = orders.register(mine(8080)).expect("a wish needs no server");
-        let confirmed = in_time(what, registration.confirmed()).await.expect_err(what);
-        assert!(matches!(confirmed, ConfirmError::Deadline { .. }), "{what}: {confirmed:?}");
-        registration.update(|instance| instance.weight(2.0)).expect("a wish needs no server");
-        in_time(what, orders.ready()).await.expect_err(what);
-        // Nothing was ever registered, so nothing is left to be removed.
-        in_time(what, registration.withdraw()).await.expect(what);
-        let error = in_time(what, nacos.register_instance("orders", mine(8081))).await.expect_err(what);
-        assert!(matches!(error, ConfirmError::Deadline { .. }), "{what}: {error:?}");
-        in_time(what, nacos.get_all_instances("orders", &[])).await.expect_err(what);
-        in_time(what, nacos.select_instances("orders", Select::healthy())).await.expect_err(what);
-        in_time(what, nacos.select_one_healthy_instance("orders", &[])).await.expect_err(what);
-        in_time(what, nacos.get_services_of_server(1, 10, "DEFAULT_GROUP")).await.expect_err(what);
-        // About three seconds have passed; with the pauses between attempts there is room for few.
-        assert!(proxy.accepted() < 40, "{what}: it does not hammer: {}", proxy.accepted());
-        in_time(what, nacos.shutdown(LONG)).await;
+        tasks.spawn(async move {
+            let nacos = client_of(&proxy).build().expect("the settings are valid");
+            let orders = nacos.service("orders").expect("the name is valid");
+            let registration = orders.register(mine(8080)).expect("a wish needs no server");
+            let confirmed = in_time(what, registration.confirmed()).await.expect_err(what);
+            assert!(matches!(confirmed, ConfirmError::Deadline { .. }), "{what}: {confirmed:?}");
+            registration.update(|instance| instance.weight(2.0)).expect("a wish needs no server");
+            in_time(what, orders.ready()).await.expect_err(what);
+            // Nothing was ever registered, so nothing is left to be removed.
+            in_time(what, registration.withdraw()).await.expect(what);
+            let error = in_time(what, nacos.register_instance("orders", mine(8081))).await.expect_err(what);
+            assert!(matches!(error, ConfirmError::Deadline { .. }), "{what}: {error:?}");
+            in_time(what, nacos.get_all_instances("orders", &[])).await.expect_err(what);
+            in_time(what, nacos.select_instances("orders", Select::healthy())).await.expect_err(what);
+            in_time(what, nacos.select_one_healthy_instance("orders", &[])).await.expect_err(what);
+            in_time(what, nacos.get_services_of_server(1, 10, "DEFAULT_GROUP")).await.expect_err(what);
+            // About three seconds have passed; with the pauses between attempts there is room for few.
+            assert!(proxy.accepted() < 40, "{what}: it does not hammer: {}", proxy.accepted());
+            in_time(what, nacos.shutdown(LONG)).await;
+        });
     }
+    tasks.join_all().await;
 }
 
 #[tokio::test]
