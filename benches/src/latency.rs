@@ -24,6 +24,8 @@ pub(crate) type Seen = (usize, Instant);
 /// One change after the other, a few milliseconds apart, against our server or a given one.
 pub(crate) async fn run(scale: Scale, server: Option<SocketAddr>, changes: Option<usize>) -> Result<Table, Failure> {
     let changes = changes.unwrap_or_else(|| scale.of(2_000, 100));
+    let whose = if server.is_some() { "the given server" } else { "our server" };
+    let mut table = Table::new(format!("Change → another client's subscriber, {changes} changes, {whose}"), peer::NAME);
     let own = if server.is_none() { Some(ours::Server::start(0).await?) } else { None };
     let address = server.or(own.as_ref().map(ours::Server::http)).ok_or("no server")?;
     let mut mine = ours_times(address, changes).await?;
@@ -31,8 +33,6 @@ pub(crate) async fn run(scale: Scale, server: Option<SocketAddr>, changes: Optio
     if let Some(own) = own {
         own.stop().await;
     }
-    let whose = if server.is_some() { "the given server" } else { "our server" };
-    let mut table = Table::new(format!("Change → another client's subscriber, {changes} changes, {whose}"), peer::NAME);
     let mut row = |name, target, value: fn(&mut [f64]) -> f64| {
         let peer = theirs.as_deref_mut().map(value);
         let figure = Figure::new(name, "ms", Better::Less).ours(value(&mut mine)).peer(peer);

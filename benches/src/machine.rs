@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::process::Command;
+use std::time::Instant;
 
 use serde_json::{Value, json};
 
@@ -53,6 +54,36 @@ pub(crate) fn cpu_seconds() -> f64 {
     let fields = stat.rsplit(')').next().unwrap_or_default();
     let ticks: f64 = fields.split_whitespace().skip(11).take(2).filter_map(|f| f.parse::<f64>().ok()).sum();
     ticks / 100.0
+}
+
+/// Watches how much of the processors others use meanwhile: figures of a busy machine say little.
+pub(crate) struct Others {
+    start: Instant,
+    machine: f64,
+    own: f64,
+}
+
+impl Others {
+    pub(crate) fn watch() -> Self {
+        Self { start: Instant::now(), machine: busy_seconds(), own: cpu_seconds() }
+    }
+
+    /// Their share of the whole machine since the start, in percent. Processes started by this one count as others.
+    pub(crate) fn percent(&self) -> f64 {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
+        let foreign = (busy_seconds() - self.machine) - (cpu_seconds() - self.own);
+        (100.0 * foreign / (self.start.elapsed().as_secs_f64() * cores)).max(0.0)
+    }
+}
+
+/// Processor seconds that the machine has spent on anything but waiting.
+fn busy_seconds() -> f64 {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let fields = stat.lines().next().unwrap_or_default().split_whitespace().skip(1);
+    let ticks: Vec<f64> = fields.filter_map(|f| f.parse().ok()).collect();
+    // user, nice, system, idle, iowait, irq, softirq, steal; guests are counted in user.
+    let busy: f64 = ticks.iter().take(8).sum::<f64>() - ticks.iter().skip(3).take(2).sum::<f64>();
+    busy / 100.0
 }
 
 /// The short hash, with a mark when files that git knows differ from it.

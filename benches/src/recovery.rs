@@ -24,45 +24,56 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
     let mut table = Table::new("Recovery after a server restart without state, from when it listens again", peer::NAME);
     for absence in absences.into_iter().map(Duration::from_secs) {
         for (size, target) in [(size, Some("≤ 2 s")), (PEER_SIZE, None)] {
-            let mut times = Vec::new();
+            let (mut all, mut since_first) = (Vec::new(), Vec::new());
             for _ in 0..rounds {
-                times.push(ours_time(size, absence).await?);
+                let back = ours_return(size, absence).await?;
+                all.push(back.all);
+                since_first.push(back.all - back.first);
             }
-            let peer = if scale.peer && size == PEER_SIZE { peer_time(size, absence).await? } else { None };
+            let peer = if scale.peer && size == PEER_SIZE { peer_return(size, absence).await? } else { None };
             let name = format!("{size} registrations, server away for {} s", absence.as_secs());
-            let figure = Figure::new(name, "s", Better::Less).ours(median(&mut times)).peer(peer);
-            table.push(match target {
-                Some(target) => figure.target(target),
-                None => figure,
-            });
+            let row = |name: String, ours: &mut [f64], peer: Option<f64>| {
+                let figure = Figure::new(name, "s", Better::Less).ours(median(ours)).peer(peer);
+                if let Some(target) = target { figure.target(target) } else { figure }
+            };
+            table.push(row(format!("{name}: all back"), &mut all, peer.map(|back| back.all)));
+            let peer = peer.map(|back| back.all - back.first);
+            table.push(row(format!("{name}: from the first one back to the last"), &mut since_first, peer));
         }
     }
     Ok(table)
 }
 
-async fn ours_time(size: usize, absence: Duration) -> Result<f64, Failure> {
+/// When registrations came back, in seconds from when the server listened again.
+#[derive(Clone, Copy)]
+struct Return {
+    first: f64,
+    all: f64,
+}
+
+async fn ours_return(size: usize, absence: Duration) -> Result<Return, Failure> {
     let mut server = Process::start()?;
     let client = ours::Client::connect(server.http()).await?;
     client.register_all(size, IN_FLIGHT).await?;
-    let time = restart(&mut server, size, absence, OUR_PATIENCE).await?;
+    let back = restart(&mut server, size, absence, OUR_PATIENCE).await?;
     client.close().await;
-    time.ok_or_else(|| "not all registrations came back".into())
+    back.ok_or_else(|| "not all registrations came back".into())
 }
 
-async fn peer_time(size: usize, absence: Duration) -> Result<Option<f64>, Failure> {
+async fn peer_return(size: usize, absence: Duration) -> Result<Option<Return>, Failure> {
     let mut server = Process::start()?;
     let client = Peer::connect(server.http()).await?;
     register::register_all(&client, size).await?;
     restart(&mut server, size, absence, PEER_PATIENCE).await
 }
 
-/// Seconds from when the new server listens until it holds everything; `None` when that takes too long.
+/// Restarts the server and waits until it holds everything; `None` when that takes too long.
 async fn restart(
     server: &mut Process,
     size: usize,
     absence: Duration,
     patience: Duration,
-) -> Result<Option<f64>, Failure> {
+) -> Result<Option<Return>, Failure> {
     wait_for(server.grpc(), size, Duration::from_secs(5)).await?.ok_or("not all registrations are there at first")?;
     server.kill()?;
     sleep(absence).await;
@@ -70,13 +81,19 @@ async fn restart(
     wait_for(server.grpc(), size, patience).await
 }
 
-async fn wait_for(address: SocketAddr, size: usize, patience: Duration) -> Result<Option<f64>, Failure> {
+async fn wait_for(address: SocketAddr, size: usize, patience: Duration) -> Result<Option<Return>, Failure> {
     let start = Instant::now();
     let witness = Connection::open(address).await?;
     witness.registered().await?;
+    let mut first = None;
     while start.elapsed() < patience {
-        if witness.count_services().await? == size {
-            return Ok(Some(start.elapsed().as_secs_f64()));
+        let count = witness.count_services().await?;
+        let now = start.elapsed().as_secs_f64();
+        if count > 0 {
+            let first = *first.get_or_insert(now);
+            if count == size {
+                return Ok(Some(Return { first, all: now }));
+            }
         }
         sleep(Duration::from_millis(5)).await;
     }

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::machine::Others;
+
 /// Which way a figure is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Better {
@@ -58,16 +60,17 @@ impl Figure {
 }
 
 /// The figures of one part, under one heading, against one peer.
-#[derive(Debug, Clone)]
 pub(crate) struct Table {
     title: String,
     peer: &'static str,
     figures: Vec<Figure>,
+    others: Others,
 }
 
 impl Table {
+    /// Made before the first measurement: it watches the machine from here on.
     pub(crate) fn new(title: impl Into<String>, peer: &'static str) -> Self {
-        Self { title: title.into(), peer, figures: Vec::new() }
+        Self { title: title.into(), peer, figures: Vec::new(), others: Others::watch() }
     }
 
     pub(crate) fn push(&mut self, figure: Figure) {
@@ -87,12 +90,13 @@ impl Table {
             out +=
                 &format!("| {} | {} | {} | {ratio} | {target} |\n", figure.name, cell(figure.ours), cell(figure.peer));
         }
+        out += &format!("\nOthers used {:.0} % of the machine meanwhile.\n", self.others.percent());
         out
     }
 
     pub(crate) fn to_json(&self) -> Value {
         let figures: Vec<Value> = self.figures.iter().map(Figure::to_json).collect();
-        json!({"title": self.title, "peer": self.peer, "figures": figures})
+        json!({"title": self.title, "peer": self.peer, "figures": figures, "others_percent": self.others.percent()})
     }
 }
 

@@ -18,6 +18,10 @@ const IN_FLIGHT: usize = 64;
 /// Both servers in turn, from the same generator.
 pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
     let (calls, rounds) = scale.of((40_000, 9), (4_000, 3));
+    let mut table = Table::new(
+        format!("Server: raw gRPC registrations, {CONNECTIONS} connections, {IN_FLIGHT} in flight"),
+        "idle tonic server",
+    );
     let (mut mine, mut idle) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
         let yardstick = IdleServer::start()?;
@@ -27,10 +31,6 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
         mine.push(rate(server.grpc(), calls, Kind::Nacos).await?);
         server.stop().await;
     }
-    let mut table = Table::new(
-        format!("Server: raw gRPC registrations, {CONNECTIONS} connections, {IN_FLIGHT} in flight"),
-        "idle tonic server",
-    );
     table.push(
         Figure::new(format!("{calls} services, median of {rounds}"), "/s", Better::More)
             .ours(median(&mut mine))
