@@ -10,6 +10,7 @@
 mod comparer;
 mod director;
 mod exceptions;
+mod messages;
 mod peer;
 mod player;
 mod script;

@@ -39,6 +39,22 @@ impl Scenario {
     }
 }
 
+/// Scenarios of the recorder that are not held again, and why.
+#[cfg(test)]
+const LEFT_OUT: [(&str, &str); 8] = [
+    ("config", "configuration is not served"),
+    ("config-no-ack", "configuration is not served"),
+    (
+        "lock-and-ai",
+        "locks and model servers are not served; their requests have no handler, as `before-setup` shows of others",
+    ),
+    ("cluster-port", "the cluster port is reserved and speaks nothing"),
+    ("fuzzy", "watching names by pattern is not served"),
+    ("pings", "HTTP/2 pings are no messages, and our server sets no limit to them"),
+    ("protection", "the threshold is set over HTTP, by calls that are not served"),
+    ("override", "an administrator's values are set over HTTP, by calls that are not served"),
+];
+
 const TIMING: [&str; 7] =
     ["push-timing", "ack-missing", "ack-variants", "closure", "detection", "detection-alone", "empty-service"];
 
@@ -123,4 +139,36 @@ fn bring_forward_the_end(steps: &mut [Step]) {
 /// True for a call that is made for its effect on the server only.
 pub(crate) fn is_filler(step: &Step) -> bool {
     step.step.contains("/+")
+}
+
+#[test]
+fn the_scenarios_are_all_but_those_left_out() {
+    let names: Vec<String> = scenarios().into_iter().map(|scenario| scenario.name).collect();
+    assert_eq!(names.len(), 19);
+    for (name, reason) in LEFT_OUT {
+        assert!(!names.iter().any(|held| held == name) && !reason.is_empty(), "{name}");
+    }
+    let named = TIMING.iter().chain(&REAL_TIME).copied();
+    let steps = STALE.iter().chain(&LOOKS_FOR_NOTHING).filter_map(|step| step.split('/').next());
+    for name in named.chain(steps) {
+        assert!(names.iter().any(|held| held == name), "{name}");
+    }
+}
+
+#[test]
+fn every_step_that_is_named_exists() {
+    let steps: Vec<String> = vectors::nacos_2_5_1().into_iter().map(|step| step.step).collect();
+    for name in STALE.iter().chain(&LOOKS_FOR_NOTHING) {
+        assert!(steps.iter().any(|step| step == name), "{name}");
+    }
+}
+
+#[test]
+fn what_keeps_the_silent_connections_busy_is_filled_in() {
+    let scenario = scenarios().into_iter().find(|s| s.name == "detection").expect("the scenario");
+    for (conn, ..) in FILLERS {
+        let fillers = scenario.steps.iter().filter(|s| is_filler(s) && s.conn.as_deref() == Some(conn)).count();
+        assert!((5..=9).contains(&fillers), "{conn}: {fillers}");
+    }
+    assert!(scenario.steps.is_sorted_by_key(|step| step.t));
 }

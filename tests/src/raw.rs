@@ -1,14 +1,18 @@
 //! A gRPC client without manners: one TCP connection, any bytes in any order, every message kept as it came.
 
+mod framing;
+mod inbox;
+mod status;
+
 use std::collections::HashMap;
 use std::fmt;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::stream;
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use http_body_util::{BodyExt, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::{Frame, Incoming};
 use hyper::client::conn::http2;
@@ -16,132 +20,18 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use nacos_proto::{Payload, STREAM_PATH};
 use prost::Message as _;
 use tokio::net::TcpStream;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
+
+use framing::{frame, gzip_stored, split_message};
+pub use inbox::{Event, Inbound, Inbox};
+pub use status::Status;
 
 type Body = UnsyncBoxBody<Bytes, h2::Error>;
 
 /// A call without an answer for this long has failed.
 const CALL_DEADLINE: Duration = Duration::from_secs(15);
-
-/// How a call or a stream ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Status {
-    /// Name of the gRPC code, such as `UNIMPLEMENTED`.
-    pub name: String,
-    /// The text that came with it.
-    pub message: String,
-}
-
-impl Status {
-    fn new(name: &str, message: impl fmt::Display) -> Self {
-        Self { name: name.to_owned(), message: message.to_string() }
-    }
-
-    fn from_headers(headers: &HeaderMap) -> Option<Self> {
-        const NAMES: [&str; 17] = [
-            "OK",
-            "CANCELLED",
-            "UNKNOWN",
-            "INVALID_ARGUMENT",
-            "DEADLINE_EXCEEDED",
-            "NOT_FOUND",
-            "ALREADY_EXISTS",
-            "PERMISSION_DENIED",
-            "RESOURCE_EXHAUSTED",
-            "FAILED_PRECONDITION",
-            "ABORTED",
-            "OUT_OF_RANGE",
-            "UNIMPLEMENTED",
-            "INTERNAL",
-            "UNAVAILABLE",
-            "DATA_LOSS",
-            "UNAUTHENTICATED",
-        ];
-        let code: usize = headers.get("grpc-status")?.to_str().ok()?.parse().ok()?;
-        let message = headers.get("grpc-message").and_then(|v| v.to_str().ok()).unwrap_or_default();
-        Some(Self::new(NAMES.get(code).unwrap_or(&"?"), percent_decoded(message)))
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.name, self.message)
-    }
-}
-
-/// Something that came by a stream.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct Inbound {
-    /// Label of the stream.
-    pub stream: String,
-    /// What came.
-    pub event: Event,
-    /// True once a test has looked at it.
-    pub taken: bool,
-}
-
-/// What came by a stream.
-#[derive(Debug, Clone)]
-#[expect(clippy::exhaustive_enums, reason = "a stream brings nothing else")]
-pub enum Event {
-    /// A message.
-    Message(Payload),
-    /// The end of the stream.
-    Ended(Status),
-}
-
-/// Everything that came by the streams of one connection, in order.
-#[derive(Debug, Default)]
-pub struct Inbox {
-    items: Mutex<Vec<Inbound>>,
-    changed: Notify,
-}
-
-impl Inbox {
-    fn put(&self, stream: &str, event: Event) {
-        let item = Inbound { stream: stream.to_owned(), event, taken: false };
-        self.items.lock().unwrap_or_else(PoisonError::into_inner).push(item);
-        self.changed.notify_waiters();
-    }
-
-    /// Looks at everything that has come so far.
-    pub fn look<T>(&self, look: impl FnOnce(&mut Vec<Inbound>) -> T) -> T {
-        look(&mut self.items.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Looks at everything that has come, again after each arrival, until `find` is content; `None` after `within`.
-    ///
-    /// # Cancel safety
-    ///
-    /// Nothing is lost; what `find` has marked stays marked.
-    pub async fn wait<T>(&self, within: Duration, mut find: impl FnMut(&mut Vec<Inbound>) -> Option<T>) -> Option<T> {
-        let deadline = Instant::now() + within;
-        loop {
-            let changed = self.changed.notified();
-            tokio::pin!(changed);
-            changed.as_mut().enable();
-            if let Some(found) = self.look(&mut find) {
-                return Some(found);
-            }
-            timeout_at(deadline, changed).await.ok()?;
-        }
-    }
-
-    /// Returns once nothing has come for `quiet`, or after `longest` if something keeps coming.
-    ///
-    /// # Cancel safety
-    ///
-    /// It only watches.
-    pub async fn settle(&self, quiet: Duration, longest: Duration) {
-        let until_quiet = async { while timeout(quiet, self.changed.notified()).await.is_ok() {} };
-        // Either is good enough.
-        drop(timeout(longest, until_quiet).await);
-    }
-}
 
 enum Out {
     Message(Bytes),
@@ -370,74 +260,4 @@ async fn collect(response: Response<Incoming>) -> Result<Bytes, Status> {
 
 fn no_answer(error: impl fmt::Debug) -> Status {
     Status::new("NO_ANSWER", format!("{error:?}"))
-}
-
-fn frame(message: &[u8], compressed: u8) -> Bytes {
-    let length = u32::try_from(message.len()).expect("test messages are small");
-    let mut out = Vec::with_capacity(message.len() + 5);
-    out.push(compressed);
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(message);
-    out.into()
-}
-
-fn split_message(buffer: &mut BytesMut) -> Option<Bytes> {
-    let length: [u8; 4] = buffer.get(1..5)?.try_into().ok()?;
-    let end = 5 + usize::try_from(u32::from_be_bytes(length)).ok()?;
-    if buffer.len() < end {
-        return None;
-    }
-    let message = buffer.split_to(end).freeze();
-    Some(message.slice(5..))
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = text.as_bytes();
-    while let [first, after @ ..] = rest {
-        let code =
-            after.get(..2).and_then(|d| std::str::from_utf8(d).ok()).and_then(|d| u8::from_str_radix(d, 16).ok());
-        match (first, code) {
-            (b'%', Some(byte)) => {
-                out.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                out.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
-}
-
-/// A gzip file whose content is stored, not deflated.
-fn gzip_stored(data: &[u8]) -> Vec<u8> {
-    let length = u16::try_from(data.len()).expect("one stored block holds the message");
-    let mut out = vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff, 1];
-    out.extend_from_slice(&length.to_le_bytes());
-    out.extend_from_slice(&(!length).to_le_bytes());
-    out.extend_from_slice(data);
-    let crc = data.iter().fold(u32::MAX, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |c, _| if c & 1 == 1 { (c >> 1) ^ 0xedb8_8320 } else { c >> 1 })
-    });
-    out.extend_from_slice(&(!crc).to_le_bytes());
-    out.extend_from_slice(&u32::from(length).to_le_bytes());
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stored_gzip_file_has_the_right_check_sum() {
-        let file = gzip_stored(b"123456789");
-        assert_eq!(file.get(file.len() - 8..file.len() - 4), Some(0xcbf4_3926_u32.to_le_bytes().as_slice()));
-    }
-
-    #[test]
-    fn status_texts_are_percent_decoded() {
-        assert_eq!(percent_decoded("a%20b%"), "a b%");
-    }
 }
