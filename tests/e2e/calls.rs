@@ -10,7 +10,7 @@ use nacos_server_min::fault::AnswerFault;
 
 use crate::support::client::{LONG, connected, mine, ports, quick, told};
 use crate::support::proxy::{Flow, Way};
-use crate::support::tap::Tap;
+use crate::support::tap::{Tap, tapped};
 use crate::support::wait::{in_time, wait_until};
 use crate::support::witness::foreign;
 use crate::support::world::{Registry, World, in_our_worlds};
@@ -71,14 +71,6 @@ async fn every_call_ends(how: &'static str, registry: Registry) {
     let withdrawn = in_time(how, registration.withdraw()).await.expect_err(how);
     assert!(matches!(withdrawn, ConfirmError::Deadline { .. }), "{how}: {withdrawn:?}");
     in_time(how, nacos.shutdown(Duration::from_millis(500))).await;
-}
-
-/// A registry behind a tap, and a client of it.
-async fn tapped(world: World) -> (Registry, Tap, NamingService) {
-    let registry = world.registry().await;
-    let tap = Tap::to(registry.grpc()).await;
-    let nacos = NamingService::builder().servers([tap.entry()]).timeouts(quick()).build().unwrap();
-    (registry, tap, nacos)
 }
 
 async fn cg08_a_refusal_costs_one_request_and_no_connection(world: World) {

@@ -4,20 +4,25 @@
 
 mod support;
 
+mod addresses;
 mod bad_input;
 mod calls;
+mod closing;
 mod connection;
 mod contexts;
 mod environment;
 mod errors;
 mod freshness;
 mod handlers;
+mod hostile;
 mod lifecycle;
 mod listening;
+mod moving;
 mod picking;
 mod protection;
 mod quietness;
 mod reading;
+mod redo;
 mod registration;
 mod start;
 mod tolerance;

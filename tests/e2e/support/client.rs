@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nacos_client::{
-    ConnectionStatus, Instance, NamingService, NamingServiceBuilder, ServiceSnapshot, Subscription, Timeouts,
+    ConnectionStatus, Instance, NamingService, NamingServiceBuilder, ServiceHandle, ServiceSnapshot, Subscription,
+    Timeouts,
 };
 
 use super::wait::{in_time, wait_until};
@@ -118,4 +119,21 @@ pub(crate) fn ports(snapshot: &ServiceSnapshot) -> Vec<u16> {
     let mut ports: Vec<u16> = snapshot.instances().iter().map(|instance| instance.port).collect();
     ports.sort_unstable();
     ports
+}
+
+/// A client whose deadlines are of no concern.
+pub(crate) fn patient(registry: &Registry) -> NamingService {
+    registry.config().timeouts(quick()).build().unwrap()
+}
+
+/// The handle of a service.
+pub(crate) fn service(nacos: &NamingService, name: &str) -> ServiceHandle {
+    nacos.service(name).unwrap()
+}
+
+/// How often a client was connected and lost its connection, as it tells itself.
+pub(crate) fn connects_and_losses(nacos: &NamingService) -> (u64, u64) {
+    let stats = nacos.stats();
+    let lost = stats.lost_transport + stats.lost_unanswered + stats.lost_unregistered + stats.lost_other;
+    (stats.connects, lost)
 }

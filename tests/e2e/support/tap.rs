@@ -15,6 +15,7 @@ use hyper::body::{Frame, Incoming};
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use nacos_client::NamingService;
 use nacos_proto::{Payload, STREAM_PATH};
 use nacos_tests::raw::{self, Connection};
 use prost::Message as _;
@@ -23,6 +24,9 @@ use tokio::sync::{RwLock, mpsc};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
+
+use super::client::quick;
+use super::world::{Registry, World};
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 type Frames = mpsc::UnboundedSender<Frame<Bytes>>;
@@ -78,11 +82,6 @@ impl Tap {
         // Ends when the tap is dropped, and all its connections with it.
         let task = tokio::spawn(accept(listener, Arc::clone(&wire)));
         Self { address, wire, _task: AbortOnDropHandle::new(task) }
-    }
-
-    /// Where it listens.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
     }
 
     /// The entry of a client's server list for it.
@@ -266,4 +265,13 @@ fn trailers(code: u16) -> HeaderMap {
 
 fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A registry behind a tap, and a client of it whose deadlines are of no concern.
+pub(crate) async fn tapped(world: World) -> (Registry, Tap, NamingService) {
+    let registry = world.registry().await;
+    let tap = Tap::to(registry.grpc()).await;
+    let nacos =
+        NamingService::builder().servers([tap.entry()]).timeouts(quick()).build().expect("the settings are valid");
+    (registry, tap, nacos)
 }

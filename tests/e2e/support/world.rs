@@ -4,7 +4,7 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use nacos_server_min::{Behaviour, Server, Settings};
+use nacos_server_min::{Behaviour, ConnectionInfo, Server, Settings};
 
 use super::proxy::Proxy;
 use super::witness::Witness;
@@ -189,3 +189,22 @@ macro_rules! in_the_world_of {
 }
 
 pub(crate) use {in_every_world, in_our_worlds, in_the_world_of};
+
+/// The server's connections with clients under test that publish something.
+pub(crate) fn publishers(server: &Server) -> Vec<ConnectionInfo> {
+    let mut all = server.connections();
+    all.retain(|c| c.registered && c.published > 0 && c.client_version.starts_with("Nacos-Rust"));
+    all
+}
+
+/// Whether the client under test publishes something there.
+pub(crate) fn serves(registry: &Registry) -> bool {
+    !publishers(registry.server()).is_empty()
+}
+
+/// The server's id of the only connection that publishes something.
+pub(crate) fn id_of_the_client(server: &Server) -> String {
+    let publishing = publishers(server);
+    assert_eq!(publishing.len(), 1, "{publishing:?}");
+    publishing[0].id.clone()
+}
