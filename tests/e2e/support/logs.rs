@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tracing::field::{Field, Visit};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Level, Subscriber};
+use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
 /// One line of the client's log.
@@ -42,14 +42,15 @@ impl Logs {
 }
 
 impl<S: Subscriber> Layer<S> for Lines {
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        metadata.target().starts_with("nacos_client")
+    }
+
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        let metadata = event.metadata();
-        if metadata.target().starts_with("nacos_client") {
-            let mut text = Text(String::new());
-            event.record(&mut text);
-            let line = Line { level: *metadata.level(), text: text.0 };
-            self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        }
+        let mut text = Text(String::new());
+        event.record(&mut text);
+        let line = Line { level: *event.metadata().level(), text: text.0 };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 }
 
