@@ -183,7 +183,8 @@ fn shows(status: &RegistrationStatus, code: i32, text: &str) -> bool {
 
 #[tokio::test]
 async fn g04_an_answer_that_cannot_be_read_is_no_success() {
-    let bodies: [(&str, fn(Payload) -> Payload); 5] = [
+    type Spoil = fn(Payload) -> Payload;
+    let bodies: [(&str, Spoil); 5] = [
         ("broken JSON", |answer| Payload::new(answer.kind(), b"{\"resultCode\":2".to_vec().into())),
         ("no JSON", |answer| Payload::new(answer.kind(), b"\xff\xfe".to_vec().into())),
         ("null", |answer| Payload::new(answer.kind(), b"null".to_vec().into())),

@@ -65,9 +65,9 @@ async fn cg15_a_thousand_registrations_and_subscriptions_are_restored(world: Wor
 async fn cg16_a_deregistration_made_in_an_outage_is_final(world: World) {
     let mut registry = world.registry().await;
     let nacos = patient(&registry);
-    let (gone, kept) = (unique("gone"), unique("kept"));
+    let (gone, let_go, kept) = (unique("gone"), unique("let-go"), unique("kept"));
     let withdrawn = service(&nacos, &gone).register(mine(8080)).unwrap();
-    let dropped = service(&nacos, &gone).register(mine(8081)).unwrap();
+    let dropped = service(&nacos, &let_go).register(mine(8081)).unwrap();
     let other = service(&nacos, &kept).register(mine(8082)).unwrap();
     for registration in [&withdrawn, &dropped, &other] {
         registration.confirmed().await.expect("it is registered");
@@ -83,10 +83,12 @@ async fn cg16_a_deregistration_made_in_an_outage_is_final(world: World) {
     witness.sees(&kept, &[8082]).await;
     other.confirmed().await.expect("it is registered again");
     witness.sees(&gone, &[]).await;
+    witness.sees(&let_go, &[]).await;
     registry.proxy.reset_connections();
     wait_until("it is connected anew", || nacos.stats().connects >= 3).await;
     other.confirmed().await.expect("it is registered again");
     witness.sees(&gone, &[]).await;
+    witness.sees(&let_go, &[]).await;
 }
 
 /// What kinds of instance requests were said, in order.

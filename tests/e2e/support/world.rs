@@ -4,6 +4,8 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use nacos_proto::grpc::{BatchInstanceRequest, BatchInstanceResponse};
+use nacos_proto::{ResponseError, code};
 use nacos_server_min::{Behaviour, ConnectionInfo, Server, Settings};
 
 use super::proxy::Proxy;
@@ -101,6 +103,16 @@ impl Registry {
     /// Somebody who looks at the server past the relay.
     pub(crate) async fn witness(&self) -> Witness {
         Witness::join(self.grpc()).await
+    }
+
+    /// Whether the server takes several instances of a service from one connection: Nacos does since 2.1.1.
+    pub(crate) async fn takes_batches(&self) -> bool {
+        let nothing = BatchInstanceRequest::default();
+        match self.witness().await.call::<_, BatchInstanceResponse>(&nothing).await {
+            Err(ResponseError::Refused(failure)) => failure.code() != code::NO_HANDLER,
+            Ok(_) => true,
+            Err(other) => panic!("an empty batch was answered with {other:?}"),
+        }
     }
 
     /// The server's gRPC port, past the relay.
