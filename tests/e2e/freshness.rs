@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use nacos_client::{ChangeCause, EmptyPolicy, NamingService, ServiceHandle};
 
-use crate::support::consumer::{mark, marked, next_that, prompt, service, subscribed};
+use crate::support::consumer::{at_hand, mark, marked, next_that, prompt, service, subscribed};
+use crate::support::forge::{LATE, push, tapped};
 use crate::support::wait::{eventually, wait_until};
 use crate::support::witness::Witness;
 use crate::support::world::{Registry, World, in_our_worlds, unique};
@@ -14,6 +15,7 @@ in_our_worlds!(
     cg38_moves_between_servers_with_wrong_clocks_lose_nothing,
     f04_a_clock_that_steps_back_freezes_no_list,
     f04_a_slower_clock_after_a_failover_freezes_no_list,
+    f04_stamps_that_go_back_far_are_followed_and_a_little_are_checked,
 );
 
 const HOUR_MS: i64 = 3_600_000;
@@ -141,4 +143,26 @@ async fn f04_a_slower_clock_after_a_failover_freezes_no_list(world: World) {
     wait_until("the other server's list is seen", || shows(&orders, there + 1)).await;
     pair.set(there, 3).await;
     next_that(&mut changes, "its changes are told", |c| mark(c.instances()) == Some("3")).await;
+}
+
+async fn f04_stamps_that_go_back_far_are_followed_and_a_little_are_checked(world: World) {
+    let (registry, tap, nacos, orders, name) = tapped(world).await;
+    let witness = registry.witness().await;
+    witness.register(&name, marked(1, 0)).await;
+    let mut changes = subscribed(&orders).await;
+    // A clock that was set right by an hour, by a day, and forward again.
+    for (number, stamp) in [LATE, LATE - HOUR_MS, LATE - 25 * HOUR_MS, LATE].into_iter().enumerate() {
+        tap.inject(&push(&name, number, stamp, vec![marked(1, number + 1)]));
+        wait_until("the push is followed", || shows(&orders, number + 1)).await;
+    }
+    // A push that was overtaken by a newer one of the same clock is not; but it makes the client ask the server.
+    let before = nacos.stats();
+    tap.inject(&push(&name, 9, LATE - 5_000, vec![marked(1, 99)]));
+    wait_until("it is seen to be old", || nacos.stats().pushes_overtaken > before.pushes_overtaken).await;
+    assert!(shows(&orders, 4));
+    wait_until("the server's own list is shown", || shows(&orders, 0)).await;
+    assert!(nacos.stats().repairs > before.repairs);
+    while let Some(change) = at_hand(&mut changes) {
+        assert_ne!(mark(change.instances()), Some("99"));
+    }
 }

@@ -4,13 +4,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
-use nacos_client::{ChangeCause, EmptyPolicy, NamingService, Select, ServiceHandle, ServiceSnapshot};
-use nacos_proto::Payload;
-use nacos_proto::grpc::{Instance, Message, NotifySubscriberRequest, NotifySubscriberResponse, ServiceInfo};
+use nacos_client::{ChangeCause, Select, ServiceSnapshot};
+use nacos_proto::grpc::{Message, NotifySubscriberResponse};
 use tokio::sync::Semaphore;
 
 use crate::support::consumer::{at_hand, lists, mark, marked, next, next_that, ports, prompt, service, subscribed};
-use crate::support::tap::Tap;
+use crate::support::forge::{LATE, push, tapped};
 use crate::support::wait::{in_time, wait_until};
 use crate::support::witness::foreign;
 use crate::support::world::{World, in_every_world, in_our_worlds, unique};
@@ -198,39 +197,6 @@ async fn cg34_a_call_that_runs_is_waited_for(world: World) {
     gate.add_permits(1);
     in_time("the end of the listener", unsubscribed).await;
     assert_eq!((begun.count(), ended.count()), (1, 1));
-}
-
-/// A push as a server sends it.
-fn push(name: &str, number: usize, last_ref_time: i64, hosts: Vec<Instance>) -> Payload {
-    let service_info = ServiceInfo {
-        name: Some(name.to_owned()),
-        group_name: Some("DEFAULT_GROUP".to_owned()),
-        clusters: Some(String::new()),
-        hosts: Some(hosts),
-        last_ref_time,
-        ..ServiceInfo::default()
-    };
-    Payload::encode_json(&NotifySubscriberRequest {
-        request_id: number.to_string(),
-        service_info: Some(service_info),
-    })
-}
-
-/// A time stamp later than any that a server of these tests gives.
-const LATE: i64 = 4_000_000_000_000;
-
-/// A client whose pushes the test makes up, subscribed to a service that has one instance.
-async fn tapped(world: World) -> (crate::support::world::Registry, Tap, NamingService, ServiceHandle, String) {
-    let registry = world.registry().await;
-    let tap = Tap::to(registry.grpc()).await;
-    // The server's own pushes would be news from another clock.
-    tap.rewrite(|payload| (payload.kind() != NotifySubscriberRequest::TYPE).then_some(payload));
-    let config = NamingService::builder().servers([tap.entry()]).empty_policy(EmptyPolicy::Accept);
-    let nacos = config.reconcile_interval(Duration::ZERO).build().expect("the settings are valid");
-    let name = unique("orders");
-    let orders = service(&nacos, &name);
-    orders.ready().await.expect("the server answers");
-    (registry, tap, nacos, orders, name)
 }
 
 async fn cg35_a_flood_of_pushes_is_merged_and_ends_in_the_right_state(world: World) {

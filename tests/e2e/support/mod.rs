@@ -2,6 +2,7 @@
 
 pub(crate) mod client;
 pub(crate) mod consumer;
+pub(crate) mod forge;
 pub(crate) mod logs;
 pub(crate) mod proxy;
 pub(crate) mod tap;
