@@ -10,6 +10,7 @@ mod calls;
 mod closing;
 mod connection;
 mod contexts;
+mod crash;
 mod environment;
 mod errors;
 mod freshness;
