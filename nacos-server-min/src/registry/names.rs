@@ -1,14 +1,27 @@
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::instance::DEFAULT_CLUSTER;
+
 /// Namespaces, groups and clusters: few texts that stand in very many records, each kept once.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Names {
     texts: Mutex<HashSet<Arc<str>>>,
+    /// What almost every instance has: found without the lock.
+    default_cluster: Arc<str>,
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        Self { texts: Mutex::default(), default_cluster: DEFAULT_CLUSTER.into() }
+    }
 }
 
 impl Names {
     pub(crate) fn intern(&self, text: &str) -> Arc<str> {
+        if text == DEFAULT_CLUSTER {
+            return Arc::clone(&self.default_cluster);
+        }
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = texts.get(text) {
             return Arc::clone(known);
