@@ -1,8 +1,7 @@
-//! The server as its peers meet it: raw bytes over real sockets, and the program itself.
+//! The server as its peers meet it: raw bytes over real sockets.
 
 mod support;
 
-mod binary;
 mod detection;
 mod faults;
 mod hostile;

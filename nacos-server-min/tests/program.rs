@@ -1,13 +1,20 @@
 //! The program: its command line, its environment, its exit codes.
+//!
+//! Apart from the other tests because starting a process copies, for a moment, every listening socket of this one: a port that
+//! was just freed may not be free yet.
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Output, Stdio};
+use std::time::Duration;
 
-use crate::support::{PATIENCE, Peer};
 use nacos_server_min::Server;
-use tokio::io::{AsyncBufReadExt, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Lines};
+use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdout, Command};
 use tokio::time::timeout;
+
+/// Longest wait for anything that is going to happen.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nacos-server-min"));
@@ -29,20 +36,23 @@ fn text(bytes: &[u8]) -> String {
 struct Running {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
+    http: SocketAddr,
     grpc: SocketAddr,
 }
 
-/// Starts the program and reads the gRPC address it announces.
+/// Starts the program and reads the addresses it announces.
 async fn start(command: &mut Command) -> Running {
     let mut child = command.spawn().expect("it runs");
     let mut lines = BufReader::new(child.stdout.take().expect("piped")).lines();
     let mut line = async || timeout(PATIENCE, lines.next_line()).await.expect("in time").expect("readable");
-    let http = line().await.expect("a first line");
-    assert!(http.contains("listening on http://127.0.0.1:"), "{http}");
-    let grpc = line().await.expect("a second line");
-    let (_, address) = grpc.split_once("listening on ").expect("an address");
-    let address = address.split(' ').next().unwrap_or_default().parse().expect("ip:port");
-    Running { child, lines, grpc: address }
+    let mut address = async |before: &str, after: &str| {
+        let line = line().await.expect("a line");
+        let (_, rest) = line.split_once(before).unwrap_or_else(|| panic!("{before} in {line}"));
+        rest.strip_suffix(after).unwrap_or_else(|| panic!("{after} behind {line}")).parse().expect("ip:port")
+    };
+    let http = address("listening on http://", "/nacos").await;
+    let grpc = address("listening on ", " (gRPC)").await;
+    Running { child, lines, http, grpc }
 }
 
 async fn signal(child: &mut Child, name: &str) -> Option<i32> {
@@ -53,10 +63,16 @@ async fn signal(child: &mut Child, name: &str) -> Option<i32> {
 }
 
 #[tokio::test]
-async fn it_serves_and_ends_cleanly_on_sigterm_with_a_client_connected() {
+async fn it_serves_and_ends_cleanly_on_sigterm_with_clients_connected() {
     let mut running = start(program().args(["--port", "0", "--log", "warn"])).await;
-    let (peer, _stream) = Peer::naming(running.grpc).await;
-    assert_eq!(peer.health().await.codes(), ("HealthCheckResponse", 200, 0));
+    let mut probe = TcpStream::connect(running.http).await.expect("it listens");
+    probe.write_all(b"GET /nacos/v1/console/health/readiness HTTP/1.1\r\nhost: x\r\n\r\n").await.expect("written");
+    let mut answer = [0; 12];
+    timeout(PATIENCE, probe.read_exact(&mut answer)).await.expect("in time").expect("an answer");
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    let mut grpc = TcpStream::connect(running.grpc).await.expect("it listens");
+    grpc.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("written");
+    timeout(PATIENCE, grpc.read_exact(&mut answer)).await.expect("in time").expect("the server's settings");
     assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
 }
 
@@ -78,13 +94,24 @@ async fn each_of_the_three_ports_is_named_when_it_is_taken() {
     server.shutdown().await;
 
     for offset in [1000, 1001] {
-        let Ok(holder) = TcpListener::bind(("127.0.0.1", port + offset)) else {
-            panic!("the port was just freed");
-        };
+        let holder = freed(port + offset).await;
         let taken = output(program().args(["--port", &port.to_string()])).await;
         assert_eq!(taken.status.code(), Some(2));
-        assert!(text(&taken.stderr).contains(&format!("port {} is already in use", port + offset)));
+        let message = text(&taken.stderr);
+        assert!(message.contains(&format!("port {} is already in use", port + offset)), "{message}");
         drop(holder);
+    }
+}
+
+/// Takes a port that this process had a moment ago.
+async fn freed(port: u16) -> TcpListener {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        match TcpListener::bind(("127.0.0.1", port)) {
+            Ok(listener) => return listener,
+            Err(error) => assert!(tokio::time::Instant::now() < deadline, "port {port}: {error}"),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
     }
 }
 
