@@ -48,37 +48,47 @@ impl Channel {
 
     /// One request, one answer.
     pub(super) async fn unary(&self, payload: &Payload) -> Result<Payload, RpcError> {
-        let frame = encode(payload).ok_or(RpcError::TooLarge)?;
-        let (response, mut body) = self.open(self.targets.unary.clone()).await?;
+        self.unary_frame(framed(payload)?).await
+    }
+
+    /// Like [`Channel::unary`], for a request from [`framed`].
+    pub(super) async fn unary_frame(&self, frame: Bytes) -> Result<Payload, RpcError> {
+        let (response, mut body) = self.open(&self.targets.unary).await?;
         body.send_data(frame, true)?;
-        read_answer(response.await?).await
+        let response = response.await?;
+        check_head(&response)?;
+        read_answer(response.into_body()).await
     }
 
     /// Opens the bidirectional stream and writes its first message.
     ///
     /// The response headers are not awaited here: servers may send none before their first message.
     pub(super) async fn stream(&self, first: &Payload) -> Result<(StreamReader, StreamWriter), RpcError> {
-        let frame = encode(first).ok_or(RpcError::TooLarge)?;
-        let (response, mut body) = self.open(self.targets.stream.clone()).await?;
+        let frame = framed(first)?;
+        let (response, mut body) = self.open(&self.targets.stream).await?;
         body.send_data(frame, false)?;
         let reader = StreamReader { source: Source::Headers(response), frames: Decoder::default() };
         Ok((reader, StreamWriter { body }))
     }
 
-    async fn open(&self, target: Uri) -> Result<(ResponseFuture, SendStream<Bytes>), RpcError> {
+    async fn open(&self, target: &Uri) -> Result<(ResponseFuture, SendStream<Bytes>), RpcError> {
+        let mut send = self.send.clone().ready().await?;
+        // Made when it can be sent: kept over a wait it would make every call larger.
         let mut request = Request::new(());
         *request.method_mut() = Method::POST;
-        *request.uri_mut() = target;
+        *request.uri_mut() = target.clone();
         *request.version_mut() = Version::HTTP_2;
         *request.headers_mut() = self.targets.headers.clone();
-        let mut send = self.send.clone().ready().await?;
         Ok(send.send_request(request, false)?)
     }
 }
 
-async fn read_answer(response: Response<RecvStream>) -> Result<Payload, RpcError> {
-    check_head(&response)?;
-    let mut body = response.into_body();
+/// The bytes that carry a request.
+pub(super) fn framed(payload: &Payload) -> Result<Bytes, RpcError> {
+    encode(payload).ok_or(RpcError::TooLarge)
+}
+
+async fn read_answer(mut body: RecvStream) -> Result<Payload, RpcError> {
     let mut frames = Decoder::default();
     let mut answer = None;
     while let Some(chunk) = body.data().await {

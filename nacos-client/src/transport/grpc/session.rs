@@ -2,12 +2,19 @@
 
 use std::{sync::Arc, sync::OnceLock, time::Duration};
 
+use bytes::Bytes;
 use futures_util::future::BoxFuture;
-use nacos_proto::{Payload, code};
+use nacos_proto::code;
 use tokio::{runtime::Handle, sync::Semaphore};
 use tokio_util::sync::CancellationToken;
 
-use super::{channel::Channel, requests, settings::GrpcSettings, traffic::Traffic};
+use super::{
+    channel::{Channel, framed},
+    requests,
+    rpc_error::RpcError,
+    settings::GrpcSettings,
+    traffic::Traffic,
+};
 use crate::transport::{Call, CallError, Epoch, LinkError, LinkFault, Refusal, Reply, Session, SessionInfo};
 
 /// Calls in flight per connection. Enough to keep a server busy; few enough that a slow one is not buried.
@@ -132,23 +139,42 @@ impl Inner {
             return Err(CallError::Unsupported { needs: requests::PERSISTENT_SINCE });
         }
         let Ok(_permit) = self.life.permits.acquire().await else { return Err(self.life.over().await) };
+        let frame = match self.encode(call) {
+            Ok(frame) => frame,
+            Err(error) => return Err(self.failed(error).await),
+        };
+        let result = self.exchange(call, frame.clone()).await;
+        match unregistered(&result) {
+            // Rare, and boxed so that it does not make every call larger.
+            Some(code) => Box::pin(self.not_registered(call, frame, code)).await,
+            None => result,
+        }
+    }
+
+    /// The bytes of the request, made once for all attempts.
+    fn encode(&self, call: &Call) -> Result<Bytes, RpcError> {
         let request = requests::encode(call, &self.settings.namespace)
             .with_client_ip(&*self.client_ip)
             .with_header("app", &*self.settings.app_name);
-        let mut result = self.exchange(call, &request).await;
-        if unregistered(&result).is_some() && self.traffic.age() <= GRACE {
-            self.pause().await;
-            result = self.exchange(call, &request).await;
+        framed(&request)
+    }
+
+    /// The server does not know the connection: soon after the set-up it may only be late, later the connection is of no use.
+    async fn not_registered(&self, call: &Call, frame: Bytes, code: i32) -> Result<Reply, CallError> {
+        if self.traffic.age() > GRACE {
+            return Err(self.end(LinkFault::Unregistered(code)).await);
         }
+        self.pause().await;
+        let result = self.exchange(call, frame).await;
         match unregistered(&result) {
             Some(code) => Err(self.end(LinkFault::Unregistered(code)).await),
             None => result,
         }
     }
 
-    async fn exchange(&self, call: &Call, request: &Payload) -> Result<Reply, CallError> {
+    async fn exchange(&self, call: &Call, frame: Bytes) -> Result<Reply, CallError> {
         let waiting = self.traffic.begin();
-        let answer = self.channel.unary(request).await;
+        let answer = self.channel.unary_frame(frame).await;
         drop(waiting);
         match answer {
             Ok(answer) => {
@@ -158,10 +184,14 @@ impl Inner {
                 }
                 result
             }
-            Err(error) => match error.into_call_error() {
-                Ok(error) => Err(error),
-                Err(fault) => Err(self.end(fault).await),
-            },
+            Err(error) => Err(self.failed(error).await),
+        }
+    }
+
+    async fn failed(&self, error: RpcError) -> CallError {
+        match error.into_call_error() {
+            Ok(error) => error,
+            Err(fault) => self.end(fault).await,
         }
     }
 
