@@ -2,8 +2,9 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
-use nacos_client::{ChangeCause, EmptyPolicy, Instance, NamingService, PickError, Select};
+use nacos_client::{ChangeCause, ConfirmError, EmptyPolicy, Instance, NamingService, PickError, QueryError, Select};
 use nacos_proto::grpc::Instance as WireInstance;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -14,6 +15,7 @@ use crate::support::witness::{Witness, foreign};
 use crate::support::world::{Registry, World, in_every_world, in_our_worlds, unique};
 
 in_every_world!(
+    c04_without_the_server_calls_end_and_what_is_known_stays_readable,
     cg23_all_who_read_a_list_share_it,
     cg24_a_query_does_not_depend_on_the_queries_before_it,
     f08_the_next_pick_agrees_with_what_listeners_were_told,
@@ -155,7 +157,7 @@ async fn f12_no_empty_and_public_namespaces_are_one_and_others_are_not(world: Wo
         let provider = in_namespace(&registry, writer);
         let orders = provider.service((group, &name)).expect("the name is valid");
         let registration = orders.register(Instance::new(("10.0.0.1", 80))).expect("it is valid");
-        in_time("the registration", registration.confirmed_within(std::time::Duration::from_secs(30))).await.unwrap();
+        in_time("the registration", registration.confirmed_within(Duration::from_secs(30))).await.unwrap();
         for reader in [None, Some(""), Some("public")] {
             let consumer = in_namespace(&registry, reader);
             lists(&consumer.service((group, &name)).expect("the name is valid"), &[80]).await;
@@ -181,7 +183,7 @@ async fn f12_the_same_namespaces_are_one_over_http(world: World) {
     let name = unique("orders");
     let provider = in_namespace(&registry, None);
     let registration = service(&provider, &name).register(Instance::new(("10.0.0.1", 8017))).expect("it is valid");
-    in_time("the registration", registration.confirmed_within(std::time::Duration::from_secs(30))).await.unwrap();
+    in_time("the registration", registration.confirmed_within(Duration::from_secs(30))).await.unwrap();
     let http = registry.server().http_addr();
     for namespace in ["", "&namespaceId=", "&namespaceId=public"] {
         let path = format!("/nacos/v1/ns/instance/list?serviceName={name}{namespace}");
@@ -190,4 +192,37 @@ async fn f12_the_same_namespaces_are_one_over_http(world: World) {
     }
     let elsewhere = get(http, &format!("/nacos/v1/ns/instance/list?serviceName={name}&namespaceId=other")).await;
     assert!(elsewhere.contains("\"hosts\":[]"), "{elsewhere}");
+}
+
+async fn c04_without_the_server_calls_end_and_what_is_known_stays_readable(world: World) {
+    let mut registry = world.registry().await;
+    let config = registry.config().empty_policy(EmptyPolicy::Accept).deadline(Duration::from_millis(300));
+    let nacos = config.build().expect("the settings are valid");
+    let name = unique("orders");
+    let orders = service(&nacos, &name);
+    let witness = registry.witness().await;
+    witness.register(&name, foreign(1)).await;
+    lists(&orders, &[1]).await;
+    let mut changes = subscribed(&orders).await;
+    registry.goes_down().await;
+    next_that(&mut changes, "the loss is told", |c| matches!(c.cause(), ChangeCause::Stale { .. })).await;
+
+    // One after the other on the only thread there is: one that waited for ever would end the test here.
+    let asked = [
+        in_time("a query", orders.query()).await.map(drop),
+        in_time("a refresh", orders.refresh()).await.map(drop),
+        in_time("the names", nacos.services_page("", 1, 10)).await.map(drop),
+        in_time("an unknown service", nacos.get_all_instances(&unique("others"), &[])).await.map(drop),
+        in_time("a connection", nacos.connected(Duration::from_millis(100))).await,
+    ];
+    for error in asked {
+        assert!(matches!(error, Err(QueryError::NotConnected { .. } | QueryError::Deadline { .. })), "{error:?}");
+    }
+    let confirmed = in_time("a registration", nacos.register_instance(&name, Instance::new(("10.0.0.1", 2)))).await;
+    assert!(matches!(confirmed, Err(ConfirmError::Deadline { .. })), "{confirmed:?}");
+    // What is known is readable at once, and says that it is old.
+    let list = in_time("the list", orders.snapshot()).await.expect("it is known");
+    assert!(list.stale_since().is_some());
+    assert_eq!(orders.pick().expect("it is known").port, 1);
+    assert_eq!(ports(&nacos.get_all_instances(&name, &[]).await.expect("it is known")), [1]);
 }
