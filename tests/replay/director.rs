@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nacos_proto::{Payload, REQUEST_PATH};
 use nacos_tests::compare::{self, Kind, Options};
+use nacos_tests::http::Call;
 use nacos_tests::raw::{self, Connection, Inbound};
 use nacos_tests::vectors::{self, Action, Step};
 use prost::Message as _;
@@ -106,6 +107,7 @@ impl Director<'_> {
                 let id = self.ids.get(conn).map_or("nope", String::as_str);
                 self.peer.reset(id, step.target.as_deref());
             }
+            Action::Http => self.operate(step).await,
             Action::Call => self.call(step).await,
             Action::Recv => self.receive(at, step).await,
             Action::StreamEnded => self.await_end(at, step).await,
@@ -122,6 +124,20 @@ impl Director<'_> {
 
     fn note(&mut self, step: &str, event: Event) {
         self.seen.push(Seen { step: step.to_owned(), event });
+    }
+
+    /// A call of an operator to the HTTP port.
+    async fn operate(&mut self, step: &Step) {
+        let form = step.body_text();
+        let call = Call {
+            method: step.kind.as_deref().unwrap_or_default(),
+            path: step.path.as_deref().unwrap_or_default(),
+            form: Some(&form),
+            ..Call::default()
+        };
+        if let Some(reply) = self.peer.http(call).await {
+            self.note(&step.step, Event::Message { kind: reply.status.to_string(), body: reply.body, stream: None });
+        }
     }
 
     async fn call(&mut self, step: &Step) {

@@ -1,7 +1,9 @@
-//! The one table of what our server does otherwise than the recorded one.
+//! The one table of what our server does otherwise than the recorded one; its part about the HTTP port is in `http::exceptions`.
 
 use nacos_tests::compare::Kind;
 
+#[cfg(test)]
+use crate::http;
 use crate::script::Mode;
 
 /// What is compared with what.
@@ -13,6 +15,10 @@ pub(crate) enum Against {
     Default,
     /// The default server with Nacos 3.0.3.
     Default303,
+    /// The default server's HTTP port with that of Nacos 2.5.1.
+    Http25,
+    /// The default server's HTTP port with that of Nacos 3.0.3.
+    Http303,
 }
 
 impl Against {
@@ -21,6 +27,8 @@ impl Against {
             Self::Nacos25 => "behaviour(Nacos25) against Nacos 2.5.1",
             Self::Default => "default against Nacos 2.5.1",
             Self::Default303 => "default against Nacos 3.0.3",
+            Self::Http25 => "HTTP v1 and v2 against Nacos 2.5.1",
+            Self::Http303 => "HTTP v3 against Nacos 3.0.3",
         }
     }
 }
@@ -165,7 +173,7 @@ pub(crate) static TABLE: &[Exception] = &[
 
 #[test]
 fn every_exception_has_a_reason_and_no_kind_that_is_never_acceptable() {
-    for exception in TABLE {
+    for exception in TABLE.iter().chain(http::exceptions::TABLE) {
         assert!(!exception.reason.is_empty() && !exception.row.is_empty(), "{exception:?}");
         assert!(
             !exception.kinds.is_empty() && !exception.steps.is_empty() && !exception.against.is_empty(),
@@ -179,7 +187,7 @@ fn every_exception_has_a_reason_and_no_kind_that_is_never_acceptable() {
 fn every_exception_follows_from_a_row_of_the_compatibility_table() {
     let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
     let readme = std::fs::read_to_string(readme).expect("the README lies beside the crates");
-    for exception in TABLE {
+    for exception in TABLE.iter().chain(http::exceptions::TABLE) {
         let row = format!("| `{}` |", exception.row);
         assert!(readme.lines().any(|line| line.starts_with(&row)), "README.md has no row {row}");
     }

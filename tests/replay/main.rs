@@ -10,6 +10,7 @@
 mod comparer;
 mod director;
 mod exceptions;
+mod http;
 mod messages;
 mod peer;
 mod player;

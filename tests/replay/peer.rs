@@ -3,6 +3,8 @@
 use std::net::SocketAddr;
 
 use nacos_server_min::{Behaviour, Server};
+use nacos_tests::compare::Reply;
+use nacos_tests::http::{self, Call};
 
 use crate::player::Player;
 use crate::script::Mode;
@@ -40,6 +42,14 @@ impl Peer {
         if let Self::Server(server) = self {
             let known = server.reset_connection(connection, target);
             assert_eq!(known, connection != "nope", "{connection}");
+        }
+    }
+
+    /// Makes a call to the HTTP port, if there is one.
+    pub(crate) async fn http(&self, call: Call<'_>) -> Option<Reply> {
+        match self {
+            Self::Server(server) => Some(http::call(server.http_addr(), call).await.expect("the HTTP port answers")),
+            Self::Player(_) => None,
         }
     }
 

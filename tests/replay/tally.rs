@@ -22,7 +22,11 @@ impl Tally {
         Self::with(against, &canon.compare(seen), TABLE)
     }
 
-    fn with(against: Against, verdicts: &BTreeMap<String, Vec<Difference>>, table: &'static [Exception]) -> Self {
+    pub(crate) fn with(
+        against: Against,
+        verdicts: &BTreeMap<String, Vec<Difference>>,
+        table: &'static [Exception],
+    ) -> Self {
         let mut tally =
             Self { against, total: verdicts.len(), equal: 0, excepted: BTreeSet::new(), faults: Vec::new() };
         let mut used = BTreeSet::new();

@@ -3,10 +3,16 @@
 //! Types and codes, key sets and JSON types must be equal, and so must values, except for what no two runs share: ids, times
 //! and the order of lists that have none.
 
+mod http;
+mod mask;
+
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
+
+pub use http::{Reply, replies};
+use mask::{is_machine_text, masked};
 
 /// What kind of difference it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -22,8 +28,10 @@ pub enum Kind {
     JsonType,
     /// Another value.
     Value,
-    /// Another gRPC status.
+    /// Another gRPC or HTTP status.
     Status,
+    /// Another content type of an HTTP answer.
+    ContentType,
     /// A recorded message from the server did not come, or came by another stream.
     Push,
     /// A message from the server that was not recorded.
@@ -91,6 +99,8 @@ pub struct Options {
     pub stale: bool,
     /// Abilities are what a server can do, not what a message looks like.
     pub any_abilities: bool,
+    /// Only keys and types count: the values are of things that the two servers do not share.
+    pub shape: bool,
 }
 
 impl Options {
@@ -105,6 +115,13 @@ impl Options {
     #[must_use]
     pub fn any_abilities(mut self, any: bool) -> Self {
         self.any_abilities = any;
+        self
+    }
+
+    /// Values say nothing.
+    #[must_use]
+    pub fn shape(mut self, shape: bool) -> Self {
+        self.shape = shape;
         self
     }
 }
@@ -156,11 +173,13 @@ impl Walk<'_> {
                 self.out.extend(odd.map(|(name, _)| Difference::new(Kind::JsonType, format!("{path}.{name}"))));
             }
             (Value::Object(recorded), Value::Object(ours)) => self.object(path, recorded, ours),
-            (Value::Array(recorded), Value::Array(ours)) if ["hosts", "instances"].contains(&key) => {
-                self.hosts(path, recorded, ours)
+            (Value::Array(recorded), Value::Array(ours)) => {
+                let objects =
+                    ["hosts", "instances"].contains(&key) || recorded.iter().chain(ours).any(Value::is_object);
+                if objects { self.objects(path, recorded, ours) } else { self.names(path, recorded, ours) }
             }
-            (Value::Array(recorded), Value::Array(ours)) => self.names(path, recorded, ours),
             (Value::String(recorded), _) if key == "message" && is_machine_text(recorded) => {}
+            _ if self.options.shape => {}
             _ if masked(key, recorded) != masked(key, ours) => self.differ(Kind::Value, path, recorded, ours),
             _ => {}
         }
@@ -179,56 +198,78 @@ impl Walk<'_> {
         }
     }
 
-    /// The only lists besides `hosts` are of names, which have no order. Nothing is known about which of them a page shows, so
+    /// Lists of other than objects are of names, which have no order. Nothing is known about which of them a page shows, so
     /// only what came in one page is compared by content.
     fn names(&mut self, path: &str, recorded: &[Value], ours: &[Value]) {
         if let Some(odd) = ours.iter().find(|item| !item.is_string()) {
             self.differ(Kind::JsonType, path, &Value::from(recorded), odd);
         }
         let sorted = |names: &[Value]| names.iter().map(Value::to_string).collect::<BTreeSet<_>>();
+        if self.options.shape {
+            return;
+        }
         if recorded.len() != ours.len() || (self.whole_list && sorted(recorded) != sorted(ours)) {
             self.differ(Kind::Value, path, &Value::from(recorded), &Value::from(ours));
         }
     }
 
-    fn hosts(&mut self, path: &str, recorded: &[Value], ours: &[Value]) {
-        if self.options.stale || recorded.len() != ours.len() {
-            if !self.options.stale {
+    /// Hosts, and what else comes in lists of objects, have no order either.
+    fn objects(&mut self, path: &str, recorded: &[Value], ours: &[Value]) {
+        let says_nothing = self.options.stale || self.options.shape;
+        if says_nothing || recorded.len() != ours.len() {
+            if !says_nothing {
                 self.differ(Kind::Value, path, &Value::from(recorded), &Value::from(ours));
             }
-            return self.host_shapes(path, recorded.first(), ours);
+            return self.shapes(path, recorded.first(), ours);
         }
-        let sorted = |hosts: &[Value]| {
-            let mut hosts: Vec<Value> = hosts.to_vec();
-            hosts.sort_by_cached_key(host_order);
-            hosts
+        let sorted = |objects: &[Value]| {
+            let mut objects: Vec<Value> = objects.to_vec();
+            objects.sort_by_cached_key(order);
+            objects
         };
         for (at, (recorded, ours)) in sorted(recorded).iter().zip(&sorted(ours)).enumerate() {
             self.value(&format!("{path}[{at}]"), recorded, ours);
         }
     }
 
-    /// Hosts that have no counterpart still have to look like hosts.
-    fn host_shapes(&mut self, path: &str, like: Option<&Value>, ours: &[Value]) {
-        for (at, host) in ours.iter().enumerate() {
-            for key in HOST_KEYS.into_iter().filter(|key| host.get(key).is_none()) {
-                self.out.push(Difference::new(Kind::MissingKey, format!("{path}[{at}].{key}")));
-            }
-            for key in HOST_KEYS {
-                let pair = like.and_then(|like| like.get(key)).zip(host.get(key));
-                if let Some((recorded, our)) = pair.filter(|(recorded, our)| json_type(recorded) != json_type(our)) {
-                    self.differ(Kind::JsonType, &format!("{path}[{at}].{key}"), recorded, our);
+    /// Objects that have no counterpart still have to look like the recorded ones.
+    fn shapes(&mut self, path: &str, like: Option<&Value>, ours: &[Value]) {
+        let are_hosts = ["hosts", "instances"].iter().any(|key| path.ends_with(key));
+        let of_like = like.and_then(Value::as_object).into_iter().flat_map(Map::keys).map(String::as_str);
+        let keys: Vec<&str> = if are_hosts { HOST_KEYS.to_vec() } else { of_like.collect() };
+        for (at, object) in ours.iter().enumerate() {
+            for key in &keys {
+                let path = format!("{path}[{at}].{key}");
+                match (like.and_then(|like| like.get(key)), object.get(key)) {
+                    (_, None) => self.out.push(Difference::new(Kind::MissingKey, path)),
+                    (Some(recorded), Some(our)) if json_type(recorded) != json_type(our) => {
+                        self.differ(Kind::JsonType, &path, recorded, our)
+                    }
+                    _ => {}
                 }
             }
         }
     }
 }
 
-fn host_order(host: &Value) -> String {
-    ["ip", "port", "clusterName", "weight", "metadata"]
-        .map(|key| host.get(key).map(Value::to_string))
-        .map(Option::unwrap_or_default)
-        .join("|")
+/// What identifies an object in a list.
+const IDENTITY: [&str; 12] = [
+    "namespace",
+    "namespaceId",
+    "serviceName",
+    "name",
+    "groupName",
+    "clientId",
+    "ip",
+    "port",
+    "clusterName",
+    "resource",
+    "weight",
+    "metadata",
+];
+
+fn order(object: &Value) -> String {
+    IDENTITY.map(|key| object.get(key).map(Value::to_string)).map(Option::unwrap_or_default).join("|")
 }
 
 /// The JSON type, with whole numbers and fractions told apart.
@@ -242,55 +283,6 @@ pub fn json_type(value: &Value) -> &'static str {
         Value::Array(_) => "list",
         Value::Object(_) => "object",
     }
-}
-
-/// A value with what differs from run to run replaced by whether it has the right shape.
-fn masked(key: &str, value: &Value) -> Value {
-    match (key, value) {
-        ("lastRefTime", Value::Number(number)) => Value::from(number.as_u64() > Some(1_000_000_000_000)),
-        ("requestId", Value::String(id)) => Value::from(!id.is_empty() && id.bytes().all(|b| b.is_ascii_digit())),
-        ("connectionId", Value::String(id)) => Value::from(is_connection_id(id)),
-        ("instanceId", Value::String(id)) => Value::from(masked_number(id)),
-        ("message", Value::String(text)) => Value::from(masked_message(text)),
-        _ => value.clone(),
-    }
-}
-
-/// `<epoch ms>_<ip>_<port>`.
-fn is_connection_id(text: &str) -> bool {
-    let digits = |part: Option<&str>| part.is_some_and(|p| !p.is_empty() && p.bytes().all(|b| b.is_ascii_digit()));
-    let mut parts = text.split('_');
-    digits(parts.next())
-        && parts.next().is_some_and(|ip| !ip.is_empty())
-        && digits(parts.next())
-        && parts.next().is_none()
-}
-
-/// An id that starts with a long number got the number from the server.
-fn masked_number(id: &str) -> String {
-    match id.split_once('#') {
-        Some((number, rest)) if number.len() > 9 && number.bytes().all(|b| b.is_ascii_digit()) => {
-            format!("<number>#{rest}")
-        }
-        _ => id.to_owned(),
-    }
-}
-
-/// A text without connection ids.
-fn masked_message(text: &str) -> String {
-    let start = |text: &str| text.find('[').map(|at| at + 1);
-    match start(text).and_then(|from| text.get(from..)?.find(']').map(|length| (from, from + length))) {
-        Some((from, to)) if text.get(from..to).is_some_and(is_connection_id) => {
-            format!("{}<connection>{}", text.get(..from).unwrap_or_default(), text.get(to..).unwrap_or_default())
-        }
-        _ => text.to_owned(),
-    }
-}
-
-/// True for a text that the recorded server's virtual machine made up: it says nothing about the protocol, and any text will do
-/// in its place.
-fn is_machine_text(text: &str) -> bool {
-    text.contains("Cannot invoke") || text.starts_with("fromIndex(")
 }
 
 fn short(value: &Value) -> String {

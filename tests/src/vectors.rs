@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::compare::Reply;
+
 /// What a step of a recorded conversation is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -28,6 +30,8 @@ pub enum Action {
     Wait,
     /// An operator asks the server to send a connection elsewhere.
     Reset,
+    /// An operator's call to the HTTP port; `type` is the method, `text` the form, `answer` the status.
+    Http,
     /// A unary call.
     Call,
     /// The client writes to a stream.
@@ -177,6 +181,60 @@ impl Sent {
     pub fn body_text(&self) -> &str {
         self.body.as_deref().map_or_else(|| self.text.as_deref().unwrap_or_default(), RawValue::get)
     }
+}
+
+/// A call to the HTTP port and its answer.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Exchange {
+    /// `group/name`.
+    pub call: String,
+    /// The method.
+    pub method: String,
+    /// The path, with the context path.
+    pub path: String,
+    /// The query as it was sent.
+    #[serde(default)]
+    pub query: String,
+    /// The headers that were sent, but for those that every request has.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The body of a form.
+    pub form: Option<String>,
+    /// Any other body.
+    pub body: Option<String>,
+    /// The answer's status.
+    pub status: u16,
+    /// The answer's content type.
+    pub content_type: Option<String>,
+    /// The answer's body, byte for byte, where it is JSON.
+    json: Option<Box<RawValue>>,
+    /// The answer's body where it is not.
+    text: Option<String>,
+}
+
+impl Exchange {
+    /// The part of the name before the slash.
+    pub fn group(&self) -> &str {
+        self.call.split('/').next().unwrap_or_default()
+    }
+
+    /// The recorded answer.
+    pub fn reply(&self) -> Reply {
+        let body = self.json.as_deref().map(RawValue::get).or(self.text.as_deref()).unwrap_or_default();
+        Reply { status: self.status, content_type: self.content_type.clone(), body: body.to_owned() }
+    }
+}
+
+/// Calls of v1 and v2 to Nacos 2.5.1, in order.
+pub fn http_2_5_1() -> Vec<Exchange> {
+    load("http/nacos-2.5.1.json")
+}
+
+/// Calls of v3 to Nacos 3.0.3, in order.
+pub fn http_3_0_3() -> Vec<Exchange> {
+    load("http/nacos-3.0.3.json")
 }
 
 /// The conversation with Nacos 2.5.1.

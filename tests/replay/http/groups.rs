@@ -1,0 +1,138 @@
+//! The recorded calls, in groups that know nothing of each other.
+
+use nacos_tests::vectors::Exchange;
+
+/// What the recordings have and is not held again, and why. A name without a slash is a whole group.
+#[cfg(test)]
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    (
+        "configuration is not served",
+        &[
+            "config",
+            "v2/config-publish",
+            "v2/config-get",
+            "v2/config-get-missing",
+            "v2/config-history",
+            "v2/config-publish-nocontent",
+            "v2/config-delete",
+            "v3/client-config",
+            "v3/client-config-missing",
+            "v3/admin-config",
+            "v3/admin-config-publish",
+            "v3/admin-config-list",
+            "v3/admin-config-delete",
+            "v3/admin-history-list",
+        ],
+    ),
+    ("there are no users yet", &["auth"]),
+    (
+        "nobody beats yet",
+        &[
+            "beat",
+            "expiry",
+            "kind/beat-on-persistent",
+            "kind/full-beat-on-persistent",
+            "switch/put-beat",
+            "switch/lightbeat-off-beat",
+            "v2/beat",
+            "v2/beat-bare",
+            "v2/beat-unknown",
+            "v3/client-beat",
+            "v3/client-beat-unknown",
+            "v3/client-beat-unknown-service",
+            "extra/put-form-beat-only",
+        ],
+    ),
+    (
+        "nobody is pushed to by UDP yet",
+        &[
+            "service/subscribe-udp",
+            "service/subscribers-one",
+            "service/subscribers-fuzzy",
+            "service/subscribers-aggregated",
+        ],
+    ),
+    ("the console of 3.x has a port of its own, which is not served", &["console3"]),
+];
+
+/// Groups that need a server of their own, or the same server as another group because they go on where that one ended.
+const CHAINS: &[&[&str]] = &[
+    &["fresh"],
+    &["transport"],
+    &["register"],
+    &["cache"],
+    &["protect"],
+    &["invalid"],
+    &["kind"],
+    &["update"],
+    &["batch"],
+    &["service", "v2"],
+    &["cluster", "health"],
+    &["catalog"],
+    &["switch"],
+    &["core"],
+    &["console"],
+    &["extra"],
+    &["v3"],
+];
+
+/// Answers that count or list what all the groups before have left behind, which those of one chain have not: keys and types are
+/// compared, values are not.
+pub(crate) const SHAPE: &[&str] = &[
+    "service/names-all",
+    "core/v2-ids",
+    "v2/service-list",
+    "v2/metrics-ops",
+    "v2/client-list",
+    "v3/admin-service-list",
+    "v3/admin-metrics",
+    "v3/admin-client-list",
+    "v3/admin-core-ops-ids",
+];
+
+/// The calls, by chain.
+pub(crate) fn chains(calls: Vec<Exchange>) -> Vec<Vec<Exchange>> {
+    let mut chains: Vec<Vec<Exchange>> = CHAINS.iter().map(|_| Vec::new()).collect();
+    for call in calls {
+        let at = CHAINS.iter().position(|chain| chain.contains(&call.group()));
+        chains[at.unwrap_or_else(|| panic!("{} is in no chain", call.call))].push(call);
+    }
+    chains.retain(|chain| !chain.is_empty());
+    chains
+}
+
+#[cfg(test)]
+mod tests {
+    use nacos_tests::vectors;
+
+    use super::*;
+
+    #[test]
+    fn what_is_left_out_is_left_out_and_all_else_is_held() {
+        let names: Vec<String> =
+            vectors::http_2_5_1().into_iter().chain(vectors::http_3_0_3()).map(|call| call.call).collect();
+        for (reason, left_out) in LEFT_OUT {
+            for name in *left_out {
+                let held = names.iter().any(|held| held == name || held.starts_with(&format!("{name}/")));
+                assert!(!held && !reason.is_empty(), "{name}");
+            }
+        }
+        let (older, newer) = (chains(vectors::http_2_5_1()), chains(vectors::http_3_0_3()));
+        assert_eq!(older.iter().chain(&newer).map(Vec::len).sum::<usize>(), names.len());
+        assert!(names.len() > 640, "{}", names.len());
+    }
+
+    #[test]
+    fn every_name_is_unique_and_every_named_call_exists() {
+        for calls in [vectors::http_2_5_1(), vectors::http_3_0_3()] {
+            let mut names: Vec<&str> = calls.iter().map(|call| call.call.as_str()).collect();
+            names.sort_unstable();
+            assert!(names.windows(2).all(|pair| pair[0] != pair[1]));
+        }
+        let names: Vec<String> =
+            vectors::http_2_5_1().into_iter().chain(vectors::http_3_0_3()).map(|call| call.call).collect();
+        for name in SHAPE {
+            assert!(names.iter().any(|held| held == name), "{name}");
+        }
+    }
+}
