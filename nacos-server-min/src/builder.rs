@@ -127,7 +127,7 @@ impl Builder {
         let abort = CancellationToken::new();
         let oddities = (self.behaviour == Behaviour::Nacos25).then(|| Oddities::new(self.seed));
         let (context, engine) =
-            Context::new(self.settings.prepared(), oddities, self.clock_skew_ms, abort.clone(), self.seed);
+            Context::new(self.settings.prepared(), http_addr, oddities, self.clock_skew_ms, abort.clone(), self.seed);
         let spawn = |task| spawn_until(&context, &abort, task);
         if let Some(engine) = engine {
             let context = Arc::clone(&context);

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -11,6 +12,7 @@ use crate::config::Settings;
 use crate::conn::ConnectionTable;
 use crate::counters::LiveCounters;
 use crate::fault::FaultState;
+use crate::namespaces::Namespaces;
 use crate::oddity::Oddities;
 use crate::push::{DelayEngine, Direct};
 use crate::registry::{ListJson, NameForm, Propagation, Registry, RegistrySettings, Service, View};
@@ -19,10 +21,13 @@ use crate::supervision::{PanicWatch, Supervisor};
 /// What all parts of one running server share.
 pub(crate) struct Context {
     pub(crate) settings: Settings,
+    /// The main port, as this server calls itself in answers.
+    pub(crate) http_addr: SocketAddr,
     pub(crate) clock: Clock,
     pub(crate) counters: LiveCounters,
     pub(crate) registry: Registry,
     pub(crate) connections: ConnectionTable,
+    pub(crate) namespaces: Namespaces,
     pub(crate) fault: FaultState,
     /// Present in [`Behaviour::Nacos25`](crate::Behaviour::Nacos25).
     pub(crate) oddities: Option<Arc<Oddities>>,
@@ -57,6 +62,7 @@ impl Context {
     /// The second value drives the recorded behaviour's delayed pushes, if that is chosen.
     pub(crate) fn new(
         settings: Settings,
+        http_addr: SocketAddr,
         oddities: Option<Oddities>,
         skew_ms: i64,
         abort: CancellationToken,
@@ -78,10 +84,12 @@ impl Context {
             let connections = ConnectionTable::new(settings.max_buffered);
             Self {
                 settings,
+                http_addr,
                 clock: Clock::new(skew_ms),
                 counters: LiveCounters::default(),
                 registry,
                 connections,
+                namespaces: Namespaces::default(),
                 fault: FaultState::new(seed, abort),
                 oddities,
                 stop: CancellationToken::new(),

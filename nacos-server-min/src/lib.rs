@@ -41,6 +41,7 @@ mod clock;
 mod conn;
 mod context;
 mod instance_id;
+mod namespaces;
 mod oddity;
 mod ports;
 mod push;

@@ -7,9 +7,12 @@ use serde_json::{Value, json};
 use super::params::Params;
 use super::reply;
 use super::service::Shared;
+use crate::context::Context;
 
 /// The version whose protocol this server speaks; some clients look at it.
-const PROTOCOL_VERSION: &str = "2.5.1";
+pub(super) const PROTOCOL_VERSION: &str = "2.5.1";
+/// The same where 3.x is spoken.
+pub(super) const PROTOCOL_VERSION_3: &str = "3.0.3";
 const NOT_READY: &str = "naming not in readiness";
 /// Envelope code of a server that is not ready.
 const SERVER_ERROR: i32 = 30_000;
@@ -26,7 +29,7 @@ pub(super) fn probes() -> Router<Shared> {
         .route("/v3/admin/core/state/liveness", get(alive))
         .route("/v3/admin/core/state/readiness", get(readiness_v2))
         .route("/v1/console/server/state", get(state))
-        .route("/v3/console/server/state", get(state))
+        .route("/v3/console/server/state", get(console_state))
 }
 
 async fn alive() -> Response {
@@ -45,23 +48,53 @@ async fn readiness_v3(State(context): State<Shared>) -> Response {
     if context.ready() { alive().await } else { reply::envelope(500, SERVER_ERROR, NOT_READY, &Value::Null) }
 }
 
-fn server_state() -> Value {
-    json!({
-        "version": PROTOCOL_VERSION,
-        "standalone_mode": "standalone",
+/// What consoles ask first. Most of it tells of parts that this server does not have, with the values a fresh Nacos shows.
+fn server_state(context: &Context, version: &str) -> Value {
+    let mut state = json!({
+        "version": version,
         "startup_mode": "standalone",
         "function_mode": null,
-        "auth_enabled": "false",
-        "server": concat!("nacos-server-min ", env!("CARGO_PKG_VERSION")),
-    })
+        "server_port": context.http_addr.port().to_string(),
+    });
+    if let Value::Object(state) = &mut state {
+        state.extend(FIXED_STATE.map(|(name, value)| (name.to_owned(), json!(value))));
+    }
+    state
 }
 
-async fn state() -> Response {
-    reply::json_of(200, &server_state())
+const FIXED_STATE: [(&str, &str); 20] = [
+    ("auth_enabled", "false"),
+    ("auth_admin_request", "false"),
+    ("auth_system_type", "nacos"),
+    ("login_page_enabled", "false"),
+    ("console_ui_enabled", "true"),
+    ("config_retention_days", "30"),
+    ("datasource_platform", ""),
+    ("plugin_datasource_log_enabled", "false"),
+    ("defaultClusterQuota", "100000"),
+    ("defaultGroupQuota", "200"),
+    ("defaultMaxAggrCount", "10000"),
+    ("defaultMaxAggrSize", "1024"),
+    ("defaultMaxSize", "102400"),
+    ("isCapacityLimitCheck", "false"),
+    ("isHealthCheck", "true"),
+    ("isManageCapacity", "true"),
+    ("maxContent", "10485760"),
+    ("maxHealthCheckFailCount", "12"),
+    ("notifyConnectTimeout", "100"),
+    ("notifySocketTimeout", "200"),
+];
+
+async fn state(State(context): State<Shared>) -> Response {
+    reply::json_of(200, &server_state(&context, PROTOCOL_VERSION))
 }
 
-pub(super) async fn state_v3() -> Response {
-    reply::envelope(200, 0, "success", &server_state())
+async fn console_state(State(context): State<Shared>) -> Response {
+    reply::json_of(200, &server_state(&context, PROTOCOL_VERSION_3))
+}
+
+pub(super) async fn state_v3(State(context): State<Shared>) -> Response {
+    reply::success(&server_state(&context, PROTOCOL_VERSION_3))
 }
 
 pub(super) async fn metrics(State(context): State<Shared>, params: Params) -> Response {

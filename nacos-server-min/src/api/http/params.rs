@@ -3,27 +3,57 @@ use axum::http::header;
 use axum::response::Response;
 use http_body_util::{BodyExt, Limited};
 
+use super::multipart;
+
 /// A form body beyond this size is not looked at, and its parameters count as missing.
 const MAX_FORM: usize = 2 * 1024 * 1024;
+/// Further parameters count as missing.
+const MAX_PARAMS: usize = 10_000;
 
 /// The parameters of a request, of its query and of its form body alike, whatever its method.
 #[derive(Debug, Default)]
 pub(super) struct Params {
     pairs: Vec<(String, String)>,
+    seen: usize,
+}
+
+/// What becomes of a pair that is not properly encoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unreadable {
+    Dropped,
+    /// Some clients do not encode the body of a PUT at all.
+    TakenAsItStands,
 }
 
 impl Params {
-    fn add(&mut self, encoded: &str) {
+    fn add(&mut self, encoded: &str, unreadable: Unreadable) {
         for pair in encoded.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            self.pairs.push((decode(name), decode(value)));
+            match (decode(name), decode(value)) {
+                (Some(name), Some(value)) => self.put(name, value),
+                _ if unreadable == Unreadable::TakenAsItStands => self.put(name.to_owned(), value.to_owned()),
+                _ => {}
+            }
         }
     }
 
-    /// The first value of that name, as sent; blank counts as absent.
+    fn put(&mut self, name: String, value: String) {
+        self.seen += 1;
+        if self.seen > MAX_PARAMS {
+            return;
+        }
+        match self.pairs.iter_mut().find(|(known, _)| *known == name) {
+            // The real server joins group and service from the first values. The values of any other repeated name it puts
+            // into a hash set and takes what comes out first.
+            Some((name, known)) if !name.ends_with("Name") && bucket(&value) < bucket(known) => *known = value,
+            Some(_) => {}
+            None => self.pairs.push((name, value)),
+        }
+    }
+
+    /// The value of that name, as sent; blank counts as absent.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
-        let found = self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-        found.filter(|value| !value.trim().is_empty())
+        self.raw(name).filter(|value| !value.trim().is_empty())
     }
 
     /// As [`Params::get`], also when it is blank.
@@ -37,20 +67,36 @@ impl<S: Sync> FromRequest<S> for Params {
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Response> {
         let mut params = Self::default();
-        params.add(request.uri().query().unwrap_or_default());
-        let content_type = request.headers().get(header::CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
-        if content_type.starts_with(b"application/x-www-form-urlencoded") {
+        params.add(request.uri().query().unwrap_or_default(), Unreadable::Dropped);
+        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+        let content_type = content_type.unwrap_or_default().to_owned();
+        let form = is_type(&content_type, "application/x-www-form-urlencoded");
+        if form || is_type(&content_type, "multipart/form-data") {
             // A body that is too large or cut off has no parameters.
             if let Ok(body) = Limited::new(request.into_body(), MAX_FORM).collect().await {
-                params.add(&String::from_utf8_lossy(&body.to_bytes()));
+                let body = body.to_bytes();
+                let body = String::from_utf8_lossy(&body);
+                if form {
+                    params.add(&body, Unreadable::TakenAsItStands);
+                } else {
+                    multipart::fields(&content_type, &body).for_each(|(name, value)| params.put(name, value));
+                }
             }
         }
         Ok(params)
     }
 }
 
-/// Takes `+` and `%20` for a blank. Text that is not properly encoded is taken as it stands: some clients do not encode at all.
-fn decode(text: &str) -> String {
+/// Whether a content type is `kind`, with or without attributes.
+fn is_type(content_type: &str, kind: &str) -> bool {
+    content_type.split(';').next().is_some_and(|found| found.trim().eq_ignore_ascii_case(kind))
+}
+
+/// Takes `+` and `%20` for a blank; `None` if a percent sign is not followed by two digits, or the bytes are no UTF-8.
+fn decode(text: &str) -> Option<String> {
+    if !text.bytes().any(|byte| matches!(byte, b'+' | b'%')) {
+        return Some(text.to_owned());
+    }
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -58,13 +104,19 @@ fn decode(text: &str) -> String {
             b'+' => bytes.push(b' '),
             b'%' => {
                 let digit = |byte: Option<u8>| byte.and_then(|b| char::from(b).to_digit(16));
-                let (Some(high), Some(low)) = (digit(rest.next()), digit(rest.next())) else { return text.to_owned() };
+                let (high, low) = (digit(rest.next())?, digit(rest.next())?);
                 bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
             }
             _ => bytes.push(byte),
         }
     }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
+    String::from_utf8(bytes).ok()
+}
+
+/// Where Java's smallest hash set keeps a text.
+fn bucket(text: &str) -> u32 {
+    let hash = text.encode_utf16().fold(0u32, |hash, unit| hash.wrapping_mul(31).wrapping_add(u32::from(unit)));
+    (hash ^ (hash >> 16)) & 15
 }
 
 #[cfg(test)]
@@ -72,14 +124,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_decoded_once_and_tolerantly() {
+    fn values_are_decoded_once_and_empty_pairs_ignored() {
         let mut params = Params::default();
-        params.add("?&a=b&c=1%202+3&empty=&json={\"a\":\"100%\"}&nothing&a=second");
+        params.add("?&a=b&c=1%202+3&empty=&nothing&", Unreadable::Dropped);
         assert_eq!(params.get("a"), Some("b"));
         assert_eq!(params.get("c"), Some("1 2 3"));
-        assert_eq!(params.get("empty"), None);
-        assert_eq!(params.raw("empty"), Some(""));
-        assert_eq!(params.get("json"), Some("{\"a\":\"100%\"}"));
+        assert_eq!((params.get("empty"), params.raw("empty")), (None, Some("")));
         assert_eq!((params.raw("nothing"), params.raw("absent")), (Some(""), None));
+    }
+
+    #[test]
+    fn a_pair_that_cannot_be_decoded_is_dropped_from_a_query_only() {
+        let mut query = Params::default();
+        query.add("a=%zz&b=%E8&c=1%2", Unreadable::Dropped);
+        assert_eq!([query.raw("a"), query.raw("b"), query.raw("c")], [None; 3]);
+        let mut form = Params::default();
+        form.add("json={\"a\":\"100%\"}&b=1%202", Unreadable::TakenAsItStands);
+        assert_eq!((form.get("json"), form.get("b")), (Some("{\"a\":\"100%\"}"), Some("1 2")));
+    }
+
+    #[test]
+    fn of_repeated_values_the_recorded_one_counts() {
+        let mut params = Params::default();
+        let query = "port=1001&port=1002&ip=10.9.0.1&ip=10.9.0.2&serviceName=t-dup2&serviceName=t-dup3";
+        params.add(query, Unreadable::Dropped);
+        let seen = ["port", "ip", "serviceName"].map(|name| params.get(name));
+        assert_eq!(seen, [Some("1002"), Some("10.9.0.1"), Some("t-dup2")]);
+    }
+
+    #[test]
+    fn more_than_so_many_parameters_count_as_missing() {
+        let mut params = Params::default();
+        params.add(&"a=1&".repeat(MAX_PARAMS), Unreadable::Dropped);
+        params.add("b=1", Unreadable::Dropped);
+        assert_eq!((params.get("a"), params.get("b")), (Some("1"), None));
     }
 }

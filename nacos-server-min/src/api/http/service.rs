@@ -1,14 +1,15 @@
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::extract::{OriginalUri, Request, State};
-use axum::http::Method;
+use axum::http::{Method, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::get;
 use hyper_util::service::TowerToHyperService;
 
-use super::{console, instance, reply};
+use super::{console, instance, loader, namespaces, negotiate, node, reply};
 use crate::context::Context;
 
 /// Serves the connections of the HTTP port.
@@ -21,15 +22,21 @@ pub(super) type Shared = Arc<Context>;
 const CONTEXT_PATH: &str = "/nacos";
 
 pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
-    // The console of 3.x has no context path, so its probes are asked for without one.
+    let paths =
+        console::probes().merge(api()).merge(namespaces::routes()).merge(node::routes()).merge(loader::routes());
     let router = Router::new()
-        .nest(CONTEXT_PATH, console::probes().merge(api()))
+        .nest(CONTEXT_PATH, paths)
+        // The console of 3.x has no context path.
         .merge(console::probes())
+        .merge(namespaces::console_routes())
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(axum::middleware::from_fn_with_state(Arc::clone(context), count))
+        .layer(axum::middleware::from_fn(negotiate::negotiate))
         .with_state(Arc::clone(context));
-    TowerToHyperService::new(router)
+    // What changes the path has to come before the path is looked at.
+    let outer = Router::new().fallback_service(router).layer(axum::middleware::map_request(without_trailing_slash));
+    TowerToHyperService::new(outer)
 }
 
 fn api() -> Router<Shared> {
@@ -46,11 +53,26 @@ fn api() -> Router<Shared> {
         .route("/v3/admin/core/state", get(console::state_v3))
 }
 
+/// Servers before 3.x take `/path/` for `/path`.
+async fn without_trailing_slash(mut request: Request) -> Result<Request, Infallible> {
+    let path = request.uri().path();
+    let old = path.starts_with("/nacos/v1/") || path.starts_with("/nacos/v2/");
+    if old && let Some(path) = path.strip_suffix('/') {
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        if let Ok(uri) = format!("{path}{query}").parse::<Uri>() {
+            *request.uri_mut() = uri;
+        }
+    }
+    Ok(request)
+}
+
 /// Under `/v1/ns` an unknown path or method is not implemented, elsewhere not found.
 async fn unknown(method: Method, OriginalUri(uri): OriginalUri) -> Response {
     let path = uri.path();
     if path.starts_with("/nacos/v1/ns/") {
         reply::error_page(501, "Not Implemented", &format!("no such api:{method}:{path}"), path)
+    } else if path.starts_with("/nacos/v3/") {
+        reply::error_page(404, "Not Found", &format!("No endpoint {method} {path}."), path)
     } else {
         reply::error_page(404, "Not Found", "No message available", path)
     }
