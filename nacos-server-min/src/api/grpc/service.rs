@@ -40,7 +40,11 @@ impl hyper::service::Service<Request<Incoming>> for GrpcService {
             return Box::pin(async { Ok(refusal) });
         }
         match request.uri().path() {
-            REQUEST_PATH => Box::pin(async move { Ok(unary(connection, request).await) }),
+            REQUEST_PATH => {
+                // Only what is needed goes into the future: it is made anew for every request.
+                let reader = reader(&connection, request);
+                Box::pin(async move { Ok(unary(connection, reader).await) })
+            }
             // Opened right here, in the order of arrival: requests behind it know that a set-up is on its way.
             STREAM_PATH => {
                 let response = stream::open(connection, request);
@@ -70,15 +74,16 @@ fn refuse(request: &Request<Incoming>) -> Option<Response<GrpcBody>> {
     Some(response)
 }
 
-async fn unary(connection: Arc<Connection>, request: Request<Incoming>) -> Response<GrpcBody> {
+/// What reads the one message of a unary request.
+fn reader(connection: &Connection, request: Request<Incoming>) -> Result<MessageReader, Status> {
     let context = &connection.context;
     let (parts, body) = request.into_parts();
-    let reader = MessageReader::new(
-        body,
-        &parts.headers,
-        context.settings.max_message_size,
-        Arc::clone(&context.connections.budget),
-    );
+    let budget = Arc::clone(&context.connections.budget);
+    MessageReader::new(body, &parts.headers, context.settings.max_message_size, budget)
+}
+
+async fn unary(connection: Arc<Connection>, reader: Result<MessageReader, Status>) -> Response<GrpcBody> {
+    let context = &connection.context;
     let message = match reader {
         Ok(reader) => reader.only().await,
         Err(status) => Err(status),
