@@ -1,6 +1,7 @@
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -135,6 +136,7 @@ impl Builder {
         }
         spawn(Box::pin(watch_silent_connections(Arc::clone(&context))));
         spawn(Box::pin(clean(Arc::clone(&context))));
+        spawn(Box::pin(expire_overrides(Arc::clone(&context))));
         let http = Protocol::Http(http_service(&context));
         for (listener, protocol) in
             [(ports.http, http), (ports.grpc, Protocol::Grpc), (ports.cluster, Protocol::Reserved)]
@@ -171,6 +173,15 @@ async fn clean(context: Arc<Context>) {
         if removed > 0 {
             tracing::debug!(removed, "empty services forgotten");
         }
+    }
+}
+
+/// Forgets what operators said about instances that have gone.
+async fn expire_overrides(context: Arc<Context>) {
+    let after = u32::try_from(context.settings.instance_metadata_after.as_secs()).unwrap_or(u32::MAX);
+    loop {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        context.registry.expire_overrides(context.clock.seconds(), after);
     }
 }
 

@@ -55,6 +55,10 @@ pub struct Settings {
     pub empty_service_after: Duration,
     /// How often empty services are looked for. Default 60 s.
     pub clean_interval: Duration,
+    /// What an operator said about an instance is forgotten so long after that has gone, to the second. Default 60 s.
+    pub instance_metadata_after: Duration,
+    /// Whether protection thresholds of services count; false shows every instance as it is. Default true.
+    pub protection: bool,
     /// Longest metadata of an instance, keys and values, in UTF-16 code units. Default 1 024.
     pub max_metadata: usize,
     /// Services one client may publish into, and services it may subscribe to. Default 4 000 000.
@@ -89,6 +93,8 @@ impl Default for Settings {
             stalled_timeout: Duration::from_secs(300),
             empty_service_after: Duration::from_secs(60),
             clean_interval: Duration::from_secs(60),
+            instance_metadata_after: Duration::from_secs(60),
+            protection: true,
             max_metadata: nacos_proto::param::MAX_METADATA,
             max_services_per_client: 4_000_000,
             max_instances_per_service: 100_000,

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
 use tokio_util::sync::CancellationToken;
@@ -14,6 +14,7 @@ use crate::counters::LiveCounters;
 use crate::fault::FaultState;
 use crate::namespaces::Namespaces;
 use crate::oddity::Oddities;
+use crate::ops::Switches;
 use crate::push::{DelayEngine, Direct};
 use crate::registry::{ListJson, NameForm, Propagation, Registry, RegistrySettings, Service, View};
 use crate::supervision::{PanicWatch, Supervisor};
@@ -36,6 +37,7 @@ pub(crate) struct Context {
     /// All tasks of the server.
     pub(crate) tasks: TaskTracker,
     pub(crate) supervisor: Supervisor,
+    switches: Mutex<Switches>,
     /// Numbers the requests to clients, in the whole server.
     request_ids: AtomicU64,
     persistence_noted: AtomicBool,
@@ -78,6 +80,7 @@ impl Context {
             let registry = Registry::new(RegistrySettings {
                 max_services_per_client: settings.max_services_per_client,
                 max_instances_per_service: settings.max_instances_per_service,
+                protection: settings.protection,
                 stale: oddities.clone(),
                 propagation,
             });
@@ -95,6 +98,7 @@ impl Context {
                 stop: CancellationToken::new(),
                 tasks: TaskTracker::new(),
                 supervisor: Supervisor::default(),
+                switches: Mutex::default(),
                 request_ids: AtomicU64::new(1),
                 persistence_noted: AtomicBool::new(false),
                 beats_noted: AtomicBool::new(false),
@@ -120,6 +124,11 @@ impl Context {
     /// Whether the server does what it is there for.
     pub(crate) fn ready(&self) -> bool {
         !self.fault.starting() && !self.supervisor.failed()
+    }
+
+    /// Not to be held for longer than a look at it.
+    pub(crate) fn switches(&self) -> MutexGuard<'_, Switches> {
+        self.switches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {

@@ -43,6 +43,7 @@ mod context;
 mod instance_id;
 mod namespaces;
 mod oddity;
+mod ops;
 mod ports;
 mod push;
 mod registry;

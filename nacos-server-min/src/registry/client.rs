@@ -84,6 +84,13 @@ impl Client {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The services it publishes into, and those it subscribed to.
+    pub(crate) fn services(&self) -> (Vec<Arc<Service>>, Vec<Arc<Service>>) {
+        let state = self.lock();
+        let all = |set: &ServiceSet| set.iter().map(|reference| Arc::clone(&reference.0)).collect();
+        (all(&state.published), all(&state.subscribed))
+    }
+
     /// How many services it publishes into and how many it subscribed to.
     pub(crate) fn sizes(&self) -> (usize, usize) {
         let state = self.lock();

@@ -72,6 +72,18 @@ impl GroupIndex {
         (services.len(), services.iter().skip(skip).take(take).map(|listed| Arc::clone(&listed.0)).collect())
     }
 
+    /// Services of one namespace, or of all, by namespace, group and name.
+    pub(super) fn matching(&self, namespace: Option<&str>, keep: impl Fn(&Service) -> bool) -> Vec<Arc<Service>> {
+        let namespaces = self.lock();
+        let wanted = namespaces.iter().filter(|(name, _)| namespace.is_none_or(|wanted| wanted == &***name));
+        let services = wanted.flat_map(|(_, groups)| groups.values()).flatten().map(|listed| &listed.0);
+        let mut found: Vec<Arc<Service>> = services.filter(|service| keep(service)).cloned().collect();
+        drop(namespaces);
+        let order = |service: &Arc<Service>| (Arc::clone(&service.namespace), Arc::clone(&service.group));
+        found.sort_by_key(order);
+        found
+    }
+
     pub(super) fn len(&self) -> usize {
         self.lock().values().flat_map(HashMap::values).map(BTreeSet::len).sum()
     }

@@ -51,6 +51,8 @@ pub(crate) enum InstanceId {
     DerivedNullCluster,
     /// The same, with an empty cluster.
     DerivedEmptyCluster,
+    /// Registered in a way that gives none.
+    Missing,
     /// A text of its own: given by the registrant, or generated.
     Given(Box<str>),
 }

@@ -1,3 +1,5 @@
+use std::fmt;
+
 use bytes::Bytes;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
@@ -55,57 +57,68 @@ impl Serialize for ListJson<'_> {
             clusters => out.serialize_field("clusters", clusters.unwrap_or_default())?,
         }
         out.serialize_field("cacheMillis", &10_000)?;
-        out.serialize_field("hosts", &Hosts(self))?;
+        let reached = self.view.reaches_threshold(self.clusters, self.healthy_only);
+        out.serialize_field("hosts", &Hosts { list: self, healthy: reached })?;
         out.serialize_field("lastRefTime", &self.last_ref_time)?;
         out.serialize_field("checksum", "")?;
         out.serialize_field("allIPs", &false)?;
         out.serialize_field("allIps", &false)?;
-        out.serialize_field("reachProtectionThreshold", &false)?;
+        out.serialize_field("reachProtectionThreshold", &reached)?;
         out.serialize_field("valid", &true)?;
         out.end()
     }
 }
 
-struct Hosts<'a>(&'a ListJson<'a>);
+struct Hosts<'a> {
+    list: &'a ListJson<'a>,
+    /// Show all as healthy.
+    healthy: bool,
+}
 
 impl Serialize for Hosts<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let list = self.0;
+        let list = self.list;
         let mut out = serializer.serialize_seq(None)?;
         for instance in list.view.listed(list.clusters, list.healthy_only) {
-            out.serialize_element(&Row { instance, list })?;
+            let healthy = instance.healthy || self.healthy;
+            let (group, name, kind, omit_missing) = (list.group, list.name, list.view.kind, list.omit_missing);
+            out.serialize_element(&InstanceJson { instance, group, name, kind, healthy, omit_missing })?;
         }
         out.end()
     }
 }
 
-struct Row<'a> {
-    instance: &'a Instance,
-    list: &'a ListJson<'a>,
+/// One instance in its wire form.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct InstanceJson<'a> {
+    pub(crate) instance: &'a Instance,
+    pub(crate) group: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) kind: Kind,
+    pub(crate) healthy: bool,
+    /// As in [`ListJson`].
+    pub(crate) omit_missing: bool,
 }
 
-impl Serialize for Row<'_> {
+impl Serialize for InstanceJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { instance, list } = self;
+        let instance = self.instance;
         let mut out = serializer.serialize_struct("Instance", 14)?;
-        match &instance.id {
-            InstanceId::Given(text) => out.serialize_field("instanceId", text)?,
-            InstanceId::Derived => out.serialize_field("instanceId", &self.derived_id(&instance.cluster))?,
-            InstanceId::DerivedNullCluster => out.serialize_field("instanceId", &self.derived_id("null"))?,
-            InstanceId::DerivedEmptyCluster => out.serialize_field("instanceId", &self.derived_id(""))?,
+        if instance.id != InstanceId::Missing {
+            out.serialize_field("instanceId", &Text(self.id()))?;
         }
         match &instance.host {
-            Host::Absent if list.omit_missing => {}
+            Host::Absent if self.omit_missing => {}
             Host::Absent => out.serialize_field("ip", "")?,
             host => out.serialize_field("ip", &Text(host))?,
         }
         out.serialize_field("port", &instance.port)?;
         out.serialize_field("weight", &Weight(instance.weight))?;
-        out.serialize_field("healthy", &instance.healthy)?;
+        out.serialize_field("healthy", &self.healthy)?;
         out.serialize_field("enabled", &instance.enabled)?;
-        out.serialize_field("ephemeral", &(list.view.kind == Kind::Ephemeral))?;
+        out.serialize_field("ephemeral", &(self.kind == Kind::Ephemeral))?;
         out.serialize_field("clusterName", &*instance.cluster)?;
-        out.serialize_field("serviceName", &Text(format_args!("{}@@{}", list.group, list.name)))?;
+        out.serialize_field("serviceName", &Text(format_args!("{}@@{}", self.group, self.name)))?;
         out.serialize_field("metadata", &Metadata(instance))?;
         out.serialize_field("instanceHeartBeatInterval", &time(instance, BEAT_INTERVAL, 5_000))?;
         out.serialize_field("instanceHeartBeatTimeOut", &time(instance, BEAT_TIMEOUT, 15_000))?;
@@ -118,17 +131,27 @@ impl Serialize for Row<'_> {
     }
 }
 
-impl Row<'_> {
-    fn derived_id<'b>(&'b self, cluster: &'b str) -> impl Serialize + 'b {
-        struct Id<'b>(&'b Row<'b>, &'b str);
-        impl Serialize for Id<'_> {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                let Row { instance, list } = self.0;
-                let (host, port, cluster) = (&instance.host, instance.port, self.1);
-                serializer.collect_str(&format_args!("{host}#{port}#{cluster}#{}@@{}", list.group, list.name))
-            }
-        }
-        Id(self, cluster)
+impl<'a> InstanceJson<'a> {
+    /// The id the instance is listed with.
+    pub(crate) fn id(self) -> InstanceIdText<'a> {
+        InstanceIdText(self)
+    }
+}
+
+/// Writes an instance's id, which mostly is no text of its own.
+pub(crate) struct InstanceIdText<'a>(InstanceJson<'a>);
+
+impl fmt::Display for InstanceIdText<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let InstanceJson { instance, group, name, .. } = self.0;
+        let cluster = match &instance.id {
+            InstanceId::Missing => return Ok(()),
+            InstanceId::Given(text) => return f.write_str(text),
+            InstanceId::Derived => &*instance.cluster,
+            InstanceId::DerivedNullCluster => "null",
+            InstanceId::DerivedEmptyCluster => "",
+        };
+        write!(f, "{}#{}#{cluster}#{group}@@{name}", instance.host, instance.port)
     }
 }
 

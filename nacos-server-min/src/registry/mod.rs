@@ -11,23 +11,29 @@
 //! sorted list is built by the first reader of a revision. Locks are taken in the order client → service → group index, and
 //! no method calls out while holding one except to [`Propagation`], whose implementations only note what they are told.
 
+mod admin;
 mod client;
+mod details;
 mod groups;
 mod instance;
 mod json;
 mod names;
+mod overrides;
 mod page;
 mod service;
 mod store;
 mod view;
 
+pub(crate) use admin::{AdminError, Described};
 pub(crate) use client::{Client, ServiceRef};
-pub(crate) use instance::{Instance, InstanceId};
-pub(crate) use json::{ListJson, NameForm};
+pub(crate) use details::{ClusterMetadata, HealthChecker, Selector, ServiceMetadata};
+pub(crate) use instance::{Host, Instance, InstanceId};
+pub(crate) use json::{InstanceJson, ListJson, NameForm};
+pub(crate) use overrides::Override;
 pub(crate) use page::{Page, PageError};
 pub(crate) use service::{KeyRef, Kind, Published, Service, Subscriber};
 pub(crate) use store::{Propagation, Registry, RegistrySettings, Sink, WriteError};
-pub(crate) use view::View;
+pub(crate) use view::{View, share};
 
 #[cfg(test)]
 mod model;

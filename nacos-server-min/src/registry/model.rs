@@ -133,6 +133,7 @@ impl World {
         let registry = Registry::new(RegistrySettings {
             max_services_per_client: usize::MAX,
             max_instances_per_service: usize::MAX,
+            protection: true,
             stale: None,
             propagation: Arc::new(Direct),
         });

@@ -2,8 +2,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::client::Client;
-use super::instance::Instance;
-use super::view::{Rows, View};
+use super::details::Details;
+use super::instance::{Host, Instance};
+use super::view::{Rules, View};
 
 /// The identity of a service, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,6 +46,15 @@ impl Published {
     }
 }
 
+impl Published {
+    fn as_mut_slice(&mut self) -> &mut [Arc<Instance>] {
+        match self {
+            Self::One(one) => std::slice::from_mut(one),
+            Self::Many(many) => many,
+        }
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct Record {
     pub(super) client: u64,
@@ -72,6 +82,32 @@ impl Records {
 
     pub(super) fn is_empty(&self) -> bool {
         self.as_slice().is_empty()
+    }
+
+    /// All instances, as their registrants describe them.
+    pub(super) fn instances(&self) -> impl Iterator<Item = &Arc<Instance>> {
+        self.as_slice().iter().flat_map(|record| record.published.as_slice())
+    }
+
+    /// Sets the health of an instance in every record that has it. `None`: there is no such instance; else whether anything
+    /// changed.
+    pub(super) fn set_health(&mut self, row: (&Host, u16, &str), healthy: bool) -> Option<bool> {
+        let records = match self {
+            Self::None => &mut [],
+            Self::One(one) => std::slice::from_mut(one),
+            Self::Many(many) => many.as_mut_slice(),
+        };
+        let mut found = None;
+        for instance in records.iter_mut().flat_map(|record| record.published.as_mut_slice()) {
+            if instance.row() == row {
+                let differs = instance.healthy != healthy;
+                if differs {
+                    *instance = Arc::new(Instance { healthy, ..Instance::clone(instance) });
+                }
+                found = Some(found.unwrap_or(false) || differs);
+            }
+        }
+        found
     }
 
     /// Puts the record in place of the client's previous one, which is returned.
@@ -149,15 +185,17 @@ pub(super) struct State {
     pub(super) view: Option<Arc<View>>,
     /// Sum of all writes.
     pub(super) revision: u64,
-    /// The revision `last_ref_time` belongs to.
-    pub(super) timed_revision: u64,
     pub(super) last_ref_time: i64,
+    /// What operators said; boxed because of most services they said nothing.
+    pub(super) details: Option<Box<Details>>,
     /// Instances in all records.
     pub(super) instances: usize,
     /// Seconds of the server's own clock when the last record went.
     pub(super) empty_since: u32,
     /// `None` until something was registered: subscribing alone does not create a service.
     pub(super) kind: Option<Kind>,
+    /// `last_ref_time` belongs to the current revision.
+    timed: bool,
     /// Taken out of the registry: whoever still holds it must look again.
     pub(super) dead: bool,
 }
@@ -180,6 +218,11 @@ impl Service {
         self.lock().kind
     }
 
+    /// How many are published into it, one address by several clients counted as often.
+    pub(crate) fn instances(&self) -> usize {
+        self.lock().instances
+    }
+
     pub(crate) fn subscribers(&self) -> Vec<Subscriber> {
         self.lock().subscribers.as_deref().cloned().unwrap_or_default()
     }
@@ -192,6 +235,7 @@ impl State {
 
     pub(super) fn touch(&mut self, keep_view: bool) {
         self.revision += 1;
+        self.timed = false;
         if !keep_view {
             self.view = None;
         }
@@ -224,12 +268,17 @@ impl State {
         Some(removed)
     }
 
+    /// The threshold that protects the lists, if any does.
+    pub(super) fn threshold(&self, rules: Rules) -> Option<f32> {
+        self.details.as_deref().filter(|_| rules.protection).and_then(Details::threshold)
+    }
+
     /// The list of the current revision. `now` is the wall clock in milliseconds.
-    pub(super) fn current_view(&mut self, rows: Rows, now: i64) -> Arc<View> {
+    pub(super) fn current_view(&mut self, rules: Rules, now: i64) -> Arc<View> {
         if let Some(view) = &self.view {
             return Arc::clone(view);
         }
-        let view = Arc::new(self.build_view(rows, now));
+        let view = Arc::new(self.build_view(rules, now));
         // A single row is built faster than it is worth the memory, unless a push will want its encoded form again.
         if view.len() > 1 || self.subscribers.is_some() {
             self.view = Some(Arc::clone(&view));
@@ -237,13 +286,17 @@ impl State {
         view
     }
 
-    pub(super) fn build_view(&mut self, rows: Rows, now: i64) -> View {
-        if self.timed_revision != self.revision || self.last_ref_time == 0 {
-            self.timed_revision = self.revision;
+    pub(super) fn build_view(&mut self, rules: Rules, now: i64) -> View {
+        if !self.timed || self.last_ref_time == 0 {
+            self.timed = true;
             self.last_ref_time = now.max(self.last_ref_time + 1);
         }
         let records = self.records.as_slice();
         let published = records.iter().flat_map(|r| r.published.as_slice().iter().map(move |i| (r.client, i)));
-        View::new(published, rows, self.kind.unwrap_or(Kind::Ephemeral), self.last_ref_time)
+        let view = View::new(published, rules.rows, self.kind.unwrap_or(Kind::Ephemeral), self.last_ref_time);
+        match self.details.as_deref() {
+            None => view,
+            Some(details) => view.with_overrides(&details.overrides).with_threshold(self.threshold(rules)),
+        }
     }
 }

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use hashbrown::HashTable;
 
-use super::client::{Client, ServiceRef};
+use super::client::{Client, ServiceRef, ServiceSet};
 use super::groups::GroupIndex;
 use super::instance::{Host, Instance};
 use super::names::Names;
 use super::page::Page;
 use super::service::{KeyRef, Kind, Published, Record, Service, State, Subscriber};
-use super::view::{Rows, View};
+use super::view::{Rows, Rules, View};
 use crate::oddity::Oddities;
 
 /// Told about a client's subscriptions and their services' changes, under the service's lock: it may only take note.
@@ -37,6 +37,8 @@ pub(crate) trait Propagation: Send + Sync {
 pub(crate) struct RegistrySettings {
     pub(crate) max_services_per_client: usize,
     pub(crate) max_instances_per_service: usize,
+    /// Whether thresholds protect lists.
+    pub(crate) protection: bool,
     /// Present when reads come from views that only the push engine renews.
     pub(crate) stale: Option<Arc<Oddities>>,
     pub(crate) propagation: Arc<dyn Propagation>,
@@ -70,8 +72,10 @@ pub(crate) struct Registry {
     pub(crate) names: Names,
     settings: RegistrySettings,
     hasher: RandomState,
-    shards: Box<[RwLock<HashTable<Arc<Service>>>]>,
-    groups: GroupIndex,
+    pub(super) shards: Box<[RwLock<HashTable<Arc<Service>>>]>,
+    pub(super) groups: GroupIndex,
+    /// Services with overrides. Locked last.
+    overridden: Mutex<ServiceSet>,
     /// Clients that stand for one `ip:port`, by their name.
     internal: Mutex<HashMap<Box<str>, Arc<Client>>>,
     next_client: AtomicU64,
@@ -93,6 +97,7 @@ impl Registry {
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| RwLock::default()).collect(),
             groups: GroupIndex::default(),
+            overridden: Mutex::default(),
             internal: Mutex::default(),
             next_client: AtomicU64::new(1),
             instances: AtomicI64::new(0),
@@ -100,8 +105,14 @@ impl Registry {
         }
     }
 
-    fn rows(&self) -> Rows {
-        if self.settings.stale.is_some() { Rows::Distinct } else { Rows::NewestClient }
+    pub(super) fn rules(&self) -> Rules {
+        let rows = if self.stale() { Rows::Distinct } else { Rows::NewestClient };
+        Rules { rows, protection: self.settings.protection }
+    }
+
+    /// Whether reads come from views that only the push engine renews.
+    pub(super) fn stale(&self) -> bool {
+        self.settings.stale.is_some()
     }
 
     // === clients ===
@@ -204,7 +215,7 @@ impl Registry {
         self.changed(service, state);
     }
 
-    fn changed(&self, service: &Arc<Service>, state: &mut State) {
+    pub(super) fn changed(&self, service: &Arc<Service>, state: &mut State) {
         state.touch(self.settings.stale.is_some());
         self.settings.propagation.changed(service, state.subscribers());
     }
@@ -310,12 +321,12 @@ impl Registry {
     /// The list a reader gets: with every acknowledged write in it, unless views are meant to be stale.
     pub(crate) fn view(&self, service: &Arc<Service>, now: i64) -> Arc<View> {
         let mut state = service.lock();
-        let Some(oddities) = &self.settings.stale else { return state.current_view(self.rows(), now) };
+        let Some(oddities) = &self.settings.stale else { return state.current_view(self.rules(), now) };
         if let Some(view) = &state.view {
             return Arc::clone(view);
         }
         let missed = state.revision == 1 && oddities.first_query_misses();
-        let view = if missed { View::empty(now) } else { state.build_view(self.rows(), now) };
+        let view = if missed { View::empty(now) } else { state.build_view(self.rules(), now) };
         let view = Arc::new(view);
         state.view = Some(Arc::clone(&view));
         view
@@ -324,7 +335,7 @@ impl Registry {
     /// Renews a stale view.
     pub(crate) fn renew(&self, service: &Arc<Service>, now: i64) {
         let mut state = service.lock();
-        let view = state.build_view(self.rows(), now);
+        let view = state.build_view(self.rules(), now);
         state.view = Some(Arc::new(view));
     }
 
@@ -345,34 +356,9 @@ impl Registry {
         }
     }
 
-    // === upkeep ===
-
-    /// Takes services out that have been empty for `after` seconds, and texts that nobody uses any more.
-    pub(crate) fn sweep(&self, seconds: u32, after: u32) -> usize {
-        let mut removed = 0;
-        for shard in &self.shards {
-            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
-            shard.retain(|service| {
-                let mut state = service.lock();
-                if !state.records.is_empty() || seconds.saturating_sub(state.empty_since) < after {
-                    return true;
-                }
-                if state.kind.take().is_some() {
-                    self.groups.remove(service);
-                    removed += 1;
-                }
-                state.view = None;
-                state.dead = state.subscribers.is_none();
-                !state.dead
-            });
-        }
-        self.names.sweep();
-        removed
-    }
-
     // === inner helpers ===
 
-    fn obtain(&self, key: KeyRef<'_>) -> Arc<Service> {
+    pub(super) fn obtain(&self, key: KeyRef<'_>) -> Arc<Service> {
         if let Some(known) = self.find(key) {
             return known;
         }
@@ -400,7 +386,11 @@ impl Registry {
         }
     }
 
-    fn lock_internal(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Client>>> {
+    pub(super) fn lock_overridden(&self) -> MutexGuard<'_, ServiceSet> {
+        self.overridden.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn lock_internal(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Client>>> {
         self.internal.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

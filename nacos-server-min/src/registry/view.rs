@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use bytes::Bytes;
 
 use super::instance::Instance;
+use super::overrides::Overrides;
 use super::service::Kind;
 
 /// Which published instances become rows of a list, and in which order.
@@ -15,6 +16,14 @@ pub(crate) enum Rows {
     Distinct,
 }
 
+/// How lists are made.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) rows: Rows,
+    /// Whether thresholds protect lists at all.
+    pub(crate) protection: bool,
+}
+
 /// How many differently filtered encodings of one list are kept: filters are texts that clients choose.
 const MAX_ENCODINGS: usize = 16;
 
@@ -23,6 +32,8 @@ const MAX_ENCODINGS: usize = 16;
 pub(crate) struct View {
     rows: Box<[Arc<Instance>]>,
     pub(crate) kind: Kind,
+    /// At or below this share of healthy instances, lists show all of theirs as healthy.
+    threshold: Option<f32>,
     /// Milliseconds; of the revision, not of the answer.
     pub(crate) last_ref_time: i64,
     encoded: Mutex<Vec<(Option<Arc<str>>, Bytes)>>,
@@ -56,12 +67,50 @@ impl View {
             }
         }
         let rows = all.into_iter().map(|(_, instance)| Arc::clone(instance)).collect();
-        Self { rows, kind, last_ref_time, encoded: Mutex::default() }
+        Self { rows, kind, threshold: None, last_ref_time, encoded: Mutex::default() }
     }
 
     /// The list of a service that does not exist.
     pub(crate) fn empty(last_ref_time: i64) -> Self {
-        Self { rows: Box::default(), kind: Kind::Ephemeral, last_ref_time, encoded: Mutex::default() }
+        Self {
+            rows: Box::default(),
+            kind: Kind::Ephemeral,
+            threshold: None,
+            last_ref_time,
+            encoded: Mutex::default(),
+        }
+    }
+
+    pub(super) fn with_overrides(mut self, overrides: &Overrides) -> Self {
+        if !overrides.is_empty() {
+            self.rows = self.rows.into_iter().map(|instance| overrides.applied(instance)).collect();
+        }
+        self
+    }
+
+    pub(super) fn with_threshold(mut self, threshold: Option<f32>) -> Self {
+        self.threshold = threshold;
+        self
+    }
+
+    /// The same list under another threshold.
+    pub(super) fn protected_by(&self, threshold: Option<f32>) -> Self {
+        let (rows, kind, last_ref_time) = (self.rows.clone(), self.kind, self.last_ref_time);
+        Self { rows, kind, threshold, last_ref_time, encoded: Mutex::default() }
+    }
+
+    /// All rows, the disabled ones too.
+    pub(crate) fn rows(&self) -> &[Arc<Instance>] {
+        &self.rows
+    }
+
+    /// Whether so few of a list's instances are healthy that the list shows all of them as healthy.
+    pub(crate) fn reaches_threshold(&self, clusters: Option<&str>, healthy_only: bool) -> bool {
+        let Some(threshold) = self.threshold else { return false };
+        let (healthy, total) = self
+            .listed(clusters, healthy_only)
+            .fold((0_usize, 0_usize), |(healthy, total), i| (healthy + usize::from(i.healthy), total + 1));
+        total > 0 && share(healthy, total) <= threshold
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -94,6 +143,12 @@ impl View {
         }
         bytes
     }
+}
+
+/// In single precision, as the threshold is: 7 of 10 are 0.7, not a little more.
+#[expect(clippy::cast_precision_loss, reason = "exact up to 16 million instances of one service")]
+pub(crate) fn share(healthy: usize, total: usize) -> f32 {
+    healthy as f32 / total as f32
 }
 
 fn scattered(instance: &Instance) -> u64 {
