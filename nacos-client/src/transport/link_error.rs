@@ -24,6 +24,13 @@ impl std::error::Error for LinkError {
     }
 }
 
+impl LinkFault {
+    /// Nobody listens at the address.
+    pub(crate) fn is_refusal(&self) -> bool {
+        matches!(self, Self::Connect(error) if error.kind() == io::ErrorKind::ConnectionRefused)
+    }
+}
+
 /// What can go wrong with a connection.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum LinkFault {

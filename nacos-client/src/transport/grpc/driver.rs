@@ -110,8 +110,9 @@ impl Supervisor {
         } else {
             tracing::debug!(%epoch, %error, failures = self.machine.failures(), "cannot connect");
         }
+        let input = if error.fault.is_refusal() { Input::Refused(epoch) } else { Input::Down(epoch) };
         self.status.0.send_modify(|status| status.last_error = Some(error));
-        self.step(Input::Down(epoch));
+        self.step(input);
     }
 
     fn step(&mut self, input: Input) {

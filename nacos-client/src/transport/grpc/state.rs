@@ -16,7 +16,7 @@
 
 use std::time::Duration;
 
-use super::backoff::delay;
+use super::backoff::{Cap, delay};
 use crate::{servers::Rotation, transport::Epoch};
 
 /// A connection that held this long proves its server well: the back-off starts afresh after it.
@@ -33,6 +33,8 @@ pub(super) enum Input {
     Up(Epoch),
     /// A connection ended, or an attempt failed.
     Down(Epoch),
+    /// An attempt failed because nobody listens there.
+    Refused(Epoch),
     /// The server of a live connection asks the client to move, to the given server of the list or anywhere.
     ResetAsked(Epoch, Option<usize>),
     /// The moment named by [`Machine::wake_at`] may have come.
@@ -137,7 +139,8 @@ impl Machine {
             Input::Start if self.state == State::Idle => vec![self.dial(now, None)],
             Input::Start => Vec::new(),
             Input::Up(epoch) => self.up(now, epoch),
-            Input::Down(epoch) => self.down(now, epoch),
+            Input::Down(epoch) => self.down(now, epoch, Cap::Usual),
+            Input::Refused(epoch) => self.down(now, epoch, Cap::Refused),
             Input::ResetAsked(epoch, target) => self.reset_asked(now, epoch, target),
             Input::Elapsed => self.elapsed(now),
             Input::Close if self.state == State::Closed => Vec::new(),
@@ -212,14 +215,14 @@ impl Machine {
         self.state = State::Live(Serving { epoch: attempt.epoch, server: attempt.server, since: now });
     }
 
-    fn down(&mut self, now: Duration, epoch: Epoch) -> Vec<Action> {
+    fn down(&mut self, now: Duration, epoch: Epoch, cap: Cap) -> Vec<Action> {
         if self.retiring.is_some_and(|(retiring, _)| retiring == epoch) {
             self.retiring = None;
             return Vec::new();
         }
         match self.state {
             State::Dialing(attempt) if attempt.epoch == epoch => {
-                let until = self.failed(now, attempt.server);
+                let until = self.failed(now, attempt.server, cap);
                 self.state = State::Backoff { until };
             }
             State::Live(serving) if serving.epoch == epoch => {
@@ -231,7 +234,7 @@ impl Machine {
                 self.state = State::Backoff { until: until.min(retry) };
             }
             State::Moving { old, attempt } if attempt.epoch == epoch => {
-                let until = self.failed(now, attempt.server);
+                let until = self.failed(now, attempt.server, cap);
                 self.state = State::MoveBackoff { old, until };
             }
             State::Moving { old, attempt } if old.epoch == epoch => {
@@ -243,9 +246,9 @@ impl Machine {
         Vec::new()
     }
 
-    fn failed(&mut self, now: Duration, server: usize) -> Duration {
+    fn failed(&mut self, now: Duration, server: usize, cap: Cap) -> Duration {
         self.rotation.failed(server, now);
-        let wait = delay(self.failures, &mut self.rng);
+        let wait = delay(self.failures, cap, &mut self.rng);
         self.failures = self.failures.saturating_add(1);
         now + wait
     }
@@ -254,7 +257,7 @@ impl Machine {
         if now.saturating_sub(serving.since) >= STABLE {
             self.failures = 0;
         }
-        self.failed(now, serving.server)
+        self.failed(now, serving.server, Cap::Usual)
     }
 
     fn reset_asked(&mut self, now: Duration, epoch: Epoch, target: Option<usize>) -> Vec<Action> {
@@ -269,7 +272,7 @@ impl Machine {
         }
         self.advised = target;
         // The server that wants to be rid of us is the last one to go to.
-        let until = self.failed(now, old.server);
+        let until = self.failed(now, old.server, Cap::Usual);
         self.state = State::MoveBackoff { old, until };
         Vec::new()
     }

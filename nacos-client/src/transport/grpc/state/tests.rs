@@ -128,6 +128,21 @@ fn a_server_that_drops_each_connection_at_once_is_not_hammered() {
 }
 
 #[test]
+fn cg5_where_nobody_listens_the_next_attempt_comes_within_a_second() {
+    let mut bench = Bench::new(1);
+    let (mut epoch, _) = bench.start();
+    for _ in 0..20 {
+        bench.feed(Input::Refused(epoch));
+        let (waited, actions) = bench.wake();
+        (epoch, _) = dial(&actions, None);
+        assert!(waited <= ms(1_000), "{waited:?}");
+    }
+    // A server that listens and fails is still given time.
+    bench.feed(Input::Down(epoch));
+    assert!(bench.wake().0 >= ms(2_500));
+}
+
+#[test]
 fn an_early_wake_up_does_nothing() {
     let mut bench = Bench::new(1);
     let (epoch, _) = bench.start();
