@@ -30,9 +30,9 @@ pub(crate) const LONG: Duration = Duration::from_secs(30);
 pub(crate) fn quick() -> Timeouts {
     let mut timeouts = Timeouts::default();
     timeouts.request = LONG;
-    timeouts.connect = Duration::from_millis(500);
+    timeouts.connect = Duration::from_secs(1);
     timeouts.health_idle = Duration::from_millis(200);
-    timeouts.health = Duration::from_millis(500);
+    timeouts.health = Duration::from_millis(1500);
     timeouts
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn ports(snapshot: &ServiceSnapshot) -> Vec<u16> {
 
 /// A client whose deadlines are of no concern.
 pub(crate) fn patient(registry: &Registry) -> NamingService {
-    registry.config().timeouts(quick()).build().unwrap()
+    registry.config().deadline(LONG).build().unwrap()
 }
 
 /// The handle of a service.

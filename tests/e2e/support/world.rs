@@ -158,15 +158,28 @@ pub(crate) fn unique(name: &str) -> String {
     format!("{name}-{}-{started:x}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed))
 }
 
+/// The seeds of the odd server that every scenario is run with.
+const SEEDS: [u64; 3] = [1, 2, 3];
+
+/// Runs a scenario against the odd server, with all seeds at the same time, for most of its time is waiting.
+/// Each has a thread and a runtime of its own, so that it looks the same as it would alone.
+pub(crate) fn with_every_seed<S: Future<Output = ()>>(scenario: impl Fn(World) -> S + Copy + Send + 'static) {
+    let run = |seed| {
+        move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(scenario(World::Nacos25 { seed }));
+        }
+    };
+    let runs = SEEDS.map(|seed| (seed, std::thread::spawn(run(seed))));
+    for (seed, run) in runs {
+        assert!(run.join().is_ok(), "failed with seed {seed}");
+    }
+}
+
 /// Makes tests of scenarios: functions that take a [`World`], each run against every kind of server.
 macro_rules! in_every_world {
     ($($scenario:ident),+ $(,)?) => {
-        mod standard {
-            $(#[tokio::test] async fn $scenario() { super::$scenario($crate::support::world::World::Standard).await; })+
-        }
-        crate::support::world::in_the_world_of!(nacos25_seed_1, 1, $($scenario),+);
-        crate::support::world::in_the_world_of!(nacos25_seed_2, 2, $($scenario),+);
-        crate::support::world::in_the_world_of!(nacos25_seed_3, 3, $($scenario),+);
+        $crate::support::world::in_our_worlds!($($scenario),+);
         mod peer {
             $(
                 #[tokio::test]
@@ -180,27 +193,19 @@ macro_rules! in_every_world {
 /// Like [`in_every_world`], for scenarios that need the switches of our own server.
 macro_rules! in_our_worlds {
     ($($scenario:ident),+ $(,)?) => {
-        mod standard_only {
-            $(#[tokio::test] async fn $scenario() { super::$scenario($crate::support::world::World::Standard).await; })+
-        }
-        crate::support::world::in_the_world_of!(nacos25_only_seed_1, 1, $($scenario),+);
-        crate::support::world::in_the_world_of!(nacos25_only_seed_2, 2, $($scenario),+);
-        crate::support::world::in_the_world_of!(nacos25_only_seed_3, 3, $($scenario),+);
-    };
-}
-
-macro_rules! in_the_world_of {
-    ($name:ident, $seed:literal, $($scenario:ident),+) => {
-        mod $name {
-            $(
+        $(
+            mod $scenario {
                 #[tokio::test]
-                async fn $scenario() { super::$scenario($crate::support::world::World::Nacos25 { seed: $seed }).await; }
-            )+
-        }
+                async fn standard() { super::$scenario($crate::support::world::World::Standard).await; }
+
+                #[test]
+                fn nacos25() { $crate::support::world::with_every_seed(super::$scenario); }
+            }
+        )+
     };
 }
 
-pub(crate) use {in_every_world, in_our_worlds, in_the_world_of};
+pub(crate) use {in_every_world, in_our_worlds};
 
 /// The server's connections with clients under test that publish something.
 pub(crate) fn publishers(server: &Server) -> Vec<ConnectionInfo> {
