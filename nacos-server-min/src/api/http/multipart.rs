@@ -2,9 +2,9 @@
 pub(super) fn fields<'a>(content_type: &str, body: &'a str) -> impl Iterator<Item = (String, String)> + 'a {
     let boundary = attribute(content_type, "boundary").filter(|text| !text.is_empty());
     let separator = boundary.map(|boundary| format!("--{boundary}"));
-    let mut rest = separator.as_ref().map_or("", |_| body);
-    let separator = separator.unwrap_or_default();
+    let mut rest = body;
     std::iter::from_fn(move || {
+        let separator = separator.as_ref()?;
         loop {
             let (_, part) = rest.split_once(separator.as_str())?;
             let end = part.find(separator.as_str())?;
