@@ -27,7 +27,7 @@ mod view;
 pub(crate) use admin::{AdminError, Described};
 pub(crate) use client::{Client, ServiceRef};
 pub(crate) use details::{ClusterMetadata, HealthChecker, Selector, ServiceMetadata};
-pub(crate) use instance::{Host, Instance, InstanceId};
+pub(crate) use instance::{DEFAULT_CLUSTER, Host, Instance, InstanceId};
 pub(crate) use json::{InstanceJson, ListJson, NameForm};
 pub(crate) use overrides::Override;
 pub(crate) use page::{Page, PageError};

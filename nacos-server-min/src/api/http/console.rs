@@ -101,10 +101,6 @@ pub(super) async fn metrics(State(context): State<Shared>, params: Params) -> Re
     reply::json_of(200, &metrics_of(&context, &params))
 }
 
-pub(super) async fn metrics_v2(State(context): State<Shared>, params: Params) -> Response {
-    reply::envelope(200, 0, "success", &metrics_of(&context, &params))
-}
-
 fn metrics_of(context: &Shared, params: &Params) -> Value {
     let status = if context.ready() { "UP" } else { "DOWN" };
     if params.get("onlyStatus").is_none_or(|text| !text.eq_ignore_ascii_case("false")) {

@@ -4,6 +4,7 @@ mod api_error;
 mod console;
 mod instance;
 mod loader;
+mod modern;
 mod multipart;
 mod namespaces;
 mod negotiate;
@@ -11,5 +12,11 @@ mod node;
 mod params;
 mod reply;
 mod service;
+mod values;
+
+/// Group of requests that name none.
+const DEFAULT_GROUP: &str = "DEFAULT_GROUP";
+/// Namespace of requests that name none.
+const DEFAULT_NAMESPACE: &str = "public";
 
 pub(crate) use service::{HttpService, http_service};

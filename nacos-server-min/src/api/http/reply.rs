@@ -64,6 +64,15 @@ pub(super) fn success(data: &impl Serialize) -> Response {
     envelope(200, 0, "success", data)
 }
 
+/// As [`success`], with data that is JSON already.
+pub(super) fn success_of(data: &Bytes) -> Response {
+    let mut body = Vec::with_capacity(data.len() + 48);
+    body.extend_from_slice(br#"{"code":0,"message":"success","data":"#);
+    body.extend_from_slice(data);
+    body.push(b'}');
+    reply(200, JSON, body)
+}
+
 /// What the framework of the real server says about requests that reach no handler.
 pub(super) fn error_page(status: u16, error: &str, message: &str, path: &str) -> Response {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_millis());
@@ -73,6 +82,13 @@ pub(super) fn error_page(status: u16, error: &str, message: &str, path: &str) ->
     let (error, message) = (error.to_owned(), message.to_owned());
     response.extensions_mut().insert(ErrorPage { status, error, message });
     response
+}
+
+/// What the real server's container says where there is no application.
+pub(super) fn no_such_page() -> Response {
+    const PAGE: &str = "<!doctype html><html lang=\"en\"><head><title>HTTP Status 404 – Not Found</title></head>\
+                        <body><h1>HTTP Status 404 – Not Found</h1></body></html>";
+    reply(404, HeaderValue::from_static("text/html;charset=utf-8"), PAGE)
 }
 
 /// Milliseconds since 1970 as `2026-11-30T06:55:38.054+00:00`.

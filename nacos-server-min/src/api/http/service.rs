@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::get;
 use hyper_util::service::TowerToHyperService;
 
-use super::{console, instance, loader, namespaces, negotiate, node, reply};
+use super::{console, instance, loader, modern, namespaces, negotiate, node, reply};
 use crate::context::Context;
 
 /// Serves the connections of the HTTP port.
@@ -22,8 +22,12 @@ pub(super) type Shared = Arc<Context>;
 const CONTEXT_PATH: &str = "/nacos";
 
 pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
-    let paths =
-        console::probes().merge(api()).merge(namespaces::routes()).merge(node::routes()).merge(loader::routes());
+    let paths = console::probes()
+        .merge(api())
+        .merge(namespaces::routes())
+        .merge(node::routes())
+        .merge(loader::routes())
+        .merge(modern::routes());
     let router = Router::new()
         .nest(CONTEXT_PATH, paths)
         // The console of 3.x has no context path.
@@ -47,9 +51,6 @@ fn api() -> Router<Shared> {
         .route("/v1/ns/instance/list", list)
         .route("/v1/ns/operator/metrics", metrics())
         .route("/v1/ns/ops/metrics", metrics())
-        .route("/v2/ns/operator/metrics", get(console::metrics_v2))
-        .route("/v2/ns/ops/metrics", get(console::metrics_v2))
-        .route("/v3/admin/ns/ops/metrics", get(console::metrics_v2))
         .route("/v3/admin/core/state", get(console::state_v3))
 }
 
@@ -73,8 +74,10 @@ async fn unknown(method: Method, OriginalUri(uri): OriginalUri) -> Response {
         reply::error_page(501, "Not Implemented", &format!("no such api:{method}:{path}"), path)
     } else if path.starts_with("/nacos/v3/") {
         reply::error_page(404, "Not Found", &format!("No endpoint {method} {path}."), path)
-    } else {
+    } else if path.starts_with("/nacos/") || path.starts_with("/v3/") {
         reply::error_page(404, "Not Found", "No message available", path)
+    } else {
+        reply::no_such_page()
     }
 }
 
