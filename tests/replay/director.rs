@@ -105,7 +105,7 @@ impl Director<'_> {
             Action::Wait => {}
             Action::Reset => {
                 let id = self.ids.get(conn).map_or("nope", String::as_str);
-                self.peer.reset(id, step.target.as_deref());
+                self.peer.reset(id, step.target.as_deref()).await;
             }
             Action::Http => self.operate(step).await,
             Action::Call => self.call(step).await,

@@ -37,11 +37,13 @@ impl Peer {
         }
     }
 
-    /// The operator's wish to move a connection; the recorded server says "success" to an unknown one as well.
-    pub(crate) fn reset(&self, connection: &str, target: Option<&str>) {
-        if let Self::Server(server) = self {
-            let known = server.reset_connection(connection, target);
-            assert_eq!(known, connection != "nope", "{connection}");
+    /// The operator's wish to move a connection; he hears "success" of an unknown one as well.
+    pub(crate) async fn reset(&self, connection: &str, target: Option<&str>) {
+        let target = target.map(|target| format!("&redirectAddress={target}")).unwrap_or_default();
+        let query = format!("connectionId={connection}{target}");
+        let call = Call { method: "GET", path: "/nacos/v2/core/loader/reloadClient", query: &query, ..Call::default() };
+        if let Some(reply) = self.http(call).await {
+            assert_eq!((reply.status, reply.body.as_str()), (200, "success"), "{connection}");
         }
     }
 

@@ -172,6 +172,12 @@ impl Walk<'_> {
                 let odd = ours.iter().find(|(_, ability)| !ability.is_boolean());
                 self.out.extend(odd.map(|(name, _)| Difference::new(Kind::JsonType, format!("{path}.{name}"))));
             }
+            // Its keys are names of groups of a cluster.
+            (Value::Object(_), Value::Object(_)) if key == "metaDataMap" => {
+                if recorded != ours {
+                    self.differ(Kind::Value, path, recorded, ours);
+                }
+            }
             (Value::Object(recorded), Value::Object(ours)) => self.object(path, recorded, ours),
             (Value::Array(recorded), Value::Array(ours)) => {
                 let objects =
@@ -190,6 +196,10 @@ impl Walk<'_> {
             let path = format!("{path}.{key}");
             match ours.get(key) {
                 Some(our) => self.value(&path, value, our),
+                // Metadata are texts, and nothing is none.
+                None if value.is_null() && path.contains(".metadata.") => {
+                    self.out.push(Difference::new(Kind::Value, format!("{path}: recorded null")));
+                }
                 None => self.out.push(Difference::new(Kind::MissingKey, path)),
             }
         }

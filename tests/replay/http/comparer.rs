@@ -71,6 +71,22 @@ fn lists_of_objects_have_no_order_but_a_content() {
 }
 
 #[test]
+fn a_null_in_metadata_is_nothing_but_nowhere_else() {
+    let host = |metadata: &str| format!(r#"{{"hosts":[{{"ip":"10.0.0.1","metadata":{metadata}}}]}}"#);
+    assert_eq!(json(&host(r#"{"a":null}"#), &host("{}")), [Kind::Value]);
+    assert_eq!(json(&host(r#"{"a":"1"}"#), &host("{}")), [Kind::MissingKey]);
+    assert_eq!(json(r#"{"message":null,"n":1}"#, r#"{"n":1}"#), [Kind::MissingKey]);
+}
+
+#[test]
+fn the_groups_of_a_cluster_are_values() {
+    let member = |groups: &str| format!(r#"{{"raftMetaData":{{"metaDataMap":{groups}}}}}"#);
+    assert_eq!(json(&member(r#"{"a":{"term":1}}"#), &member(r#"{"a":{"term":1}}"#)), []);
+    assert_eq!(json(&member(r#"{"a":{"term":1}}"#), &member("{}")), [Kind::Value]);
+    assert_eq!(json(&member(r#"{"a":{"term":1}}"#), &member("null")), [Kind::JsonType]);
+}
+
+#[test]
 fn where_only_the_shape_counts_keys_and_types_still_do() {
     let shape = |recorded: &str, ours: &str| {
         let options = Options::default().shape(true);

@@ -19,6 +19,14 @@ pub struct Reply {
     pub body: String,
 }
 
+impl Reply {
+    /// What the server would have answered at that address, if this is the answer of a recorded one.
+    #[must_use]
+    pub fn at(&self, address: SocketAddr) -> Self {
+        Self { body: at(address, &self.body).into_owned(), ..self.clone() }
+    }
+}
+
 /// Address and port of the recorded servers, and how far below it the port of the consensus protocol is.
 const RECORDED: (&str, [u16; 2], u16) = ("192.0.2.2", [8348, 8358], 1_000);
 
@@ -61,7 +69,7 @@ pub fn replies(recorded: &Reply, ours: &Reply, address: SocketAddr, options: Opt
 /// What the recorded server would have said at that address.
 fn at(address: SocketAddr, recorded: &str) -> Cow<'_, str> {
     let (host, ports, below) = RECORDED;
-    if !recorded.contains(host) && !recorded.contains("server_port") {
+    if ![host, "server_port", "local port"].iter().any(|sign| recorded.contains(sign)) {
         return Cow::Borrowed(recorded);
     }
     let mut text = recorded.replace(host, &address.ip().to_string());
