@@ -36,65 +36,85 @@ fn answers(code: i32) -> [AnswerFault; 2] {
 async fn cg57_what_errors_say_of_retrying_is_what_the_client_did(world: World) {
     let registry = world.registry().await;
     let tap = Tap::to(registry.grpc()).await;
-    let config = NamingService::builder().servers([tap.entry()]).deadline(Duration::from_millis(700));
-    let nacos = config.build().expect("the settings are valid");
-    connected(&nacos).await;
-    let orders = service(&nacos, &unique("orders"));
+    let client = |deadline| NamingService::builder().servers([tap.entry()]).deadline(deadline).build();
+    let (patient, hasty) = (client(LONG).unwrap(), client(Duration::from_secs(1)).unwrap());
+    connected(&patient).await;
+    connected(&hasty).await;
+    let name = unique("orders");
+    let (orders, soon) = (service(&patient, &name), service(&hasty, &name));
+    let asked = || tap.count(ServiceQueryRequest::TYPE);
     for (code, retryable) in ANSWERS {
         for answer in answers(code) {
-            registry.server().fault().answers(answer.request(ServiceQueryRequest::TYPE));
-            let before = tap.count(ServiceQueryRequest::TYPE);
-            let error = in_time("the query", orders.query()).await.expect_err("the server says no");
-            let asked = tap.count(ServiceQueryRequest::TYPE) - before;
-            assert_eq!(error.is_retryable(), retryable, "{code}: {error:?}");
-            assert_eq!(asked > 1, retryable, "{code}: asked {asked} times");
-            match &error {
-                QueryError::Refused(said) | QueryError::Denied(said) | QueryError::Server(said) => {
-                    assert_eq!((said.code, said.message.as_str()), (code, "said no"));
-                    assert!(error.source().is_some(), "the refusal is the source");
-                }
-                QueryError::Unsupported { .. } => assert_eq!(code, 302),
-                other => panic!("{code}: {other:?}"),
+            // Said once: is it asked again, and answered then?
+            registry.server().fault().answers(answer.request(ServiceQueryRequest::TYPE).times(1));
+            let before = asked();
+            let answered = in_time("the query", orders.query()).await;
+            assert_eq!((answered.is_ok(), asked() - before), (retryable, 1 + usize::from(retryable)), "{code}");
+            if let Err(error) = answered {
+                is_told(code, retryable, &error);
             }
+        }
+        if retryable {
+            // Said for ever: the error says that it may help to ask later.
+            registry.server().fault().answers(AnswerFault::raised(code, "said no").request(ServiceQueryRequest::TYPE));
+            is_told(code, retryable, &in_time("the query", soon.query()).await.expect_err("the server says no"));
             registry.server().fault().clear_answers();
         }
     }
     orders.query().await.expect("and then it answers");
-    assert_eq!(nacos.stats().connects, 1, "no answer was taken for a broken connection");
+    let connects = (patient.stats().connects, hasty.stats().connects);
+    assert_eq!(connects, (1, 1), "no answer was taken for a broken connection");
+}
+
+fn is_told(code: i32, retryable: bool, error: &QueryError) {
+    assert_eq!(error.is_retryable(), retryable, "{code}: {error:?}");
+    match error {
+        QueryError::Refused(said) | QueryError::Denied(said) | QueryError::Server(said) => {
+            assert_eq!((said.code, said.message.as_str()), (code, "said no"));
+            assert!(error.source().is_some(), "the refusal is the source");
+        }
+        QueryError::Unsupported { .. } => assert_eq!(code, 302),
+        other => panic!("{code}: {other:?}"),
+    }
 }
 
 async fn cg57_what_a_confirmation_says_of_retrying_is_what_the_client_does(world: World) {
     let registry = world.registry().await;
-    let tap = Tap::to(registry.grpc()).await;
-    let nacos = NamingService::builder().servers([tap.entry()]).build().expect("the settings are valid");
+    let nacos = registry.client();
     connected(&nacos).await;
     for (code, retryable) in ANSWERS {
         let name = unique("orders");
         let fault = AnswerFault::raised(code, "said no").request(InstanceRequest::TYPE).service(&name);
         registry.server().fault().answers(fault);
-        let before = tap.count(InstanceRequest::TYPE);
+        let sent = nacos.stats().writes;
         let registration = service(&nacos, &name).register(mine(1)).expect("it is valid");
-        let error = registration.confirmed_within(Duration::from_millis(700)).await.expect_err("the server says no");
-        assert_eq!(error.is_retryable(), retryable, "{code}: {error:?}");
-        let asked = tap.count(InstanceRequest::TYPE) - before;
-        assert_eq!(asked > 1, retryable, "{code}: asked {asked} times");
-        match (&error, registration.status()) {
-            (ConfirmError::Refused(said) | ConfirmError::Denied(said), RegistrationStatus::Refused(known)) => {
-                assert_eq!((said.code, &known), (code, said));
-            }
-            (ConfirmError::Unsupported { .. }, RegistrationStatus::Unsupported { .. }) => assert_eq!(code, 302),
-            (ConfirmError::Deadline { last_error, .. }, RegistrationStatus::Failing { attempts, .. }) => {
-                assert!(last_error.is_some() && attempts > 0);
-            }
-            other => panic!("{code}: {other:?}"),
-        }
-        registry.server().fault().clear_answers();
         if retryable {
-            // Waiting again, as the error says, helps.
-            registration.confirmed_within(LONG).await.expect("it is acknowledged in the end");
+            let attempts = || match registration.status() {
+                RegistrationStatus::Failing { attempts, .. } => attempts,
+                _ => 0,
+            };
+            wait_until("it is tried again", || attempts() >= 2).await;
+            let error = registration.confirmed_within(Duration::from_millis(1)).await.expect_err("the server says no");
+            assert!(error.is_retryable(), "{code}: {error:?}");
+            assert!(matches!(error, ConfirmError::Deadline { last_error: Some(_), .. }), "{code}: {error:?}");
+            registry.server().fault().clear_answers();
+            registration.confirmed_within(LONG).await.expect("waiting again, as the error says, helps");
+            registration.withdraw().await.expect("it is acknowledged");
+        } else {
+            let error = registration.confirmed_within(LONG).await.expect_err("the server says no");
+            assert!(!error.is_retryable(), "{code}: {error:?}");
+            match (&error, registration.status()) {
+                (ConfirmError::Refused(said) | ConfirmError::Denied(said), RegistrationStatus::Refused(known)) => {
+                    assert_eq!((said.code, &known), (code, said));
+                }
+                (ConfirmError::Unsupported { .. }, RegistrationStatus::Unsupported { .. }) => assert_eq!(code, 302),
+                other => panic!("{code}: {other:?}"),
+            }
+            assert_eq!(nacos.stats().writes - sent, 1, "{code}: and it was asked once");
+            registry.server().fault().clear_answers();
         }
     }
-    wait_until("nothing was dialled anew", || nacos.stats().connects == 1).await;
+    assert_eq!(nacos.stats().connects, 1, "no answer was taken for a broken connection");
 }
 
 /// Sources of tests and examples that use the client.
