@@ -16,7 +16,7 @@ async fn server() -> Server {
 }
 
 /// Status and body of one request; `form` becomes an url-encoded body.
-async fn call(addr: SocketAddr, method: &str, path: &str, form: Option<&str>) -> (u16, String) {
+pub(crate) async fn call(addr: SocketAddr, method: &str, path: &str, form: Option<&str>) -> (u16, String) {
     let tcp = TcpStream::connect(addr).await.expect("the server listens");
     let (mut send, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp)).await.expect("HTTP/1");
     let connection = tokio::spawn(async move { drop(connection.await) });

@@ -6,6 +6,7 @@ mod detection;
 mod faults;
 mod hostile;
 mod http;
+mod http_modern;
 mod life;
 mod nacos25;
 mod order;

@@ -145,6 +145,11 @@ pub(super) fn double(text: &str) -> Option<f64> {
     digits.unwrap_or(text).parse().ok()
 }
 
+/// The number that a single-precision number is written as, not the one next to it that it is.
+pub(super) fn decimal(number: f32) -> f64 {
+    number.to_string().parse().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,6 +191,7 @@ mod tests {
         let read = ["1e3", "0x1p3", "1d", " 2.5F ", "1.", "abc", "d", "0x"].map(double);
         assert_eq!(read, [Some(1_000.0), Some(8.0), Some(1.0), Some(2.5), Some(1.0), None, None, None]);
         assert!(double("NaN").is_some_and(f64::is_nan));
+        assert_eq!([0.3, 0.7, 1.0].map(decimal), [0.3_f64, 0.7, 1.0]);
     }
 
     #[test]

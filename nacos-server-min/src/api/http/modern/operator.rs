@@ -2,7 +2,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::{get, put};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::form::{Form, Generation};
 use crate::api::http::api_error::ApiError;
@@ -48,18 +48,20 @@ async fn metrics(State(context): State<Shared>, form: Form) -> Response {
 
 /// The switches; the third generation has other names for the versions.
 async fn switches(State(context): State<Shared>, form: Form) -> Response {
-    let mut all = json!(&*context.switches());
-    if let (Generation::V3, Value::Object(all)) = (form.generation, &mut all) {
-        for (old, new) in [
-            ("pushGoVersion", "pushVersionOfGo"),
-            ("pushJavaVersion", "pushVersionOfJava"),
-            ("pushPythonVersion", "pushVersionOfPython"),
-            ("pushCVersion", "pushVersionOfC"),
-            ("pushCSharpVersion", "pushVersionOfCsharp"),
-        ] {
-            if let Some(version) = all.remove(old) {
-                all.insert(new.to_owned(), version);
-            }
+    let all = serde_json::to_vec(&*context.switches()).unwrap_or_default();
+    if form.generation == Generation::V2 {
+        return reply::success_of(&all.into());
+    }
+    let mut all: Map<String, Value> = serde_json::from_slice(&all).unwrap_or_default();
+    for (old, new) in [
+        ("pushGoVersion", "pushVersionOfGo"),
+        ("pushJavaVersion", "pushVersionOfJava"),
+        ("pushPythonVersion", "pushVersionOfPython"),
+        ("pushCVersion", "pushVersionOfC"),
+        ("pushCSharpVersion", "pushVersionOfCsharp"),
+    ] {
+        if let Some(version) = all.remove(old) {
+            all.insert(new.to_owned(), version);
         }
     }
     reply::success(&all)

@@ -99,7 +99,7 @@ fn detail_json(detail: &ServiceDetail, generation: Generation) -> Value {
         "groupName": &*detail.service.group,
         "clusterMap": clusters.collect::<Map<String, Value>>(),
         "metadata": detail.metadata.entries,
-        "protectThreshold": detail.metadata.threshold,
+        "protectThreshold": values::decimal(detail.metadata.threshold),
         "selector": values::selector_json(&detail.metadata.selector),
         "ephemeral": detail.kind == Kind::Ephemeral,
     })
