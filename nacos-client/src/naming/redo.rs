@@ -48,6 +48,8 @@ struct Slot {
     maybe: Vec<Arc<Instance>>,
     flight: Option<Flight>,
     backoff: Backoff,
+    /// Why the last call about the set failed; nothing after a success.
+    trouble: Option<Box<Trouble>>,
     /// The server of this connection knows no batches.
     no_batch: bool,
     copy: Copy,
@@ -232,6 +234,7 @@ impl Redo {
                 self.slot.known.clone_from(after);
                 self.slot.maybe.clear();
                 self.slot.backoff.clear();
+                self.slot.trouble = None;
                 self.acknowledge(versions);
                 if matches!(self.slot.copy, Copy::Due(_)) {
                     self.slot.copy = Copy::Done;
@@ -261,6 +264,7 @@ impl Redo {
             self.slot.no_batch = true;
             return;
         }
+        self.slot.trouble = Some(Box::new(trouble.clone()));
         let new: Vec<_> = after.iter().filter(|i| !contains(&self.slot.known, i)).cloned().collect();
         match (trouble.is_final(), &new[..]) {
             (true, []) => self.slot.backoff.wait_until(now + REFUSED_RETRY),
@@ -309,6 +313,11 @@ impl Redo {
             Some(FlightKind::Persistent) | None => false,
         };
         in_flight || slot.known.iter().chain(&slot.maybe).any(same)
+    }
+
+    /// Why what is not wanted any more is still held, if the server said so.
+    pub(crate) fn trouble(&self) -> Option<&Trouble> {
+        self.slot.trouble.as_deref()
     }
 
     /// How many instances are wanted but not acknowledged by the current connection.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::client::Client;
 use super::registrations::Records;
+use super::trouble::Trouble;
 use super::validate;
 use super::wait::{Ended, wait_for};
 use super::wishes::RegistrationStatus;
@@ -212,8 +213,8 @@ impl Registration {
     /// the configured deadline.
     ///
     /// # Errors
-    /// [`ConfirmError::Deadline`] if the server did not acknowledge in time; the client goes on trying, and the
-    /// instance does not come back in any case.
+    /// [`ConfirmError::Deadline`] if the server did not acknowledge in time, [`ConfirmError::Refused`] or
+    /// [`ConfirmError::Denied`] if it said no; the client goes on trying, and the instance does not come back in any case.
     ///
     /// # Cancel safety
     /// Dropping the future ends the waiting; the instance is withdrawn from its first poll on, and by the drop otherwise.
@@ -256,7 +257,10 @@ pub(crate) async fn wait_gone(
         if instance.ephemeral {
             // What another connection held went with it.
             client.core.with_link(|link| state.redo.observe(link));
-            return (!state.redo.may_be_held(instance)).then_some(Ok(()));
+            if !state.redo.may_be_held(instance) {
+                return Some(Ok(()));
+            }
+            return state.redo.trouble().and_then(Trouble::confirm_error).map(Err);
         }
         if !state.redo.persistent.is_leaving(key) {
             return Some(Ok(()));
@@ -268,8 +272,9 @@ pub(crate) async fn wait_gone(
         Ok(result) => result,
         Err(Ended::Start(error)) => Err(error.into()),
         Err(Ended::Deadline) => {
-            let last_error = client.transport.status().borrow().last_error.as_ref().map(ToString::to_string);
-            Err(ConfirmError::Deadline { waited: deadline, last_error })
+            let said = records.lock().redo.trouble().map(ToString::to_string);
+            let of_link = || client.transport.status().borrow().last_error.as_ref().map(ToString::to_string);
+            Err(ConfirmError::Deadline { waited: deadline, last_error: said.or_else(of_link) })
         }
     }
 }

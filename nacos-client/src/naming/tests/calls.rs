@@ -48,6 +48,25 @@ async fn cg6_against_a_server_that_never_answers_every_call_ends_at_its_deadline
 }
 
 #[tokio::test(start_paused = true)]
+async fn g04_a_withdrawal_that_fails_says_what_the_server_said() {
+    let mock = mock();
+    let nacos = connected(&mock).await;
+    let service = nacos.service("s").unwrap();
+    let [refused, failing] = [instance(1), instance(2)].map(|i| service.register(i).unwrap());
+    refused.confirmed().await.unwrap();
+    failing.confirmed().await.unwrap();
+    mock.script(|_| Fate::Refuse(400));
+    assert!(matches!(refused.withdraw().await, Err(ConfirmError::Refused(said)) if said.code == 400));
+    mock.script(|_| Fate::Refuse(500));
+    tokio::time::sleep(31 * SECOND).await;
+    let error = failing.withdraw().await.unwrap_err();
+    assert!(
+        matches!(&error, ConfirmError::Deadline { last_error: Some(said), .. } if said.contains("500")),
+        "{error:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
 async fn cg8_a_refused_question_is_asked_once() {
     let mock = mock();
     let nacos = connected(&mock).await;
