@@ -51,10 +51,6 @@ pub(crate) fn summary(context: &Context, service: &Arc<Service>) -> ServiceSumma
 }
 
 /// The clusters of a service that have instances, with what is said about them.
-pub(crate) fn clusters(context: &Context, key: &ServiceKey) -> Result<Vec<(Arc<str>, Arc<ClusterMetadata>)>, OpError> {
-    Ok(super::services::detail(context, key)?.clusters)
-}
-
 pub(super) fn clusters_of(
     context: &Context,
     service: &Arc<Service>,
@@ -71,11 +67,7 @@ pub(super) fn clusters_of(
 }
 
 /// All instances of one cluster, or of all clusters; the service and the cluster must be there.
-pub(crate) fn instances_of(
-    context: &Context,
-    key: &ServiceKey,
-    cluster: Option<&str>,
-) -> Result<Vec<Shown>, OpError> {
+pub(crate) fn instances_of(context: &Context, key: &ServiceKey, cluster: Option<&str>) -> Result<Vec<Shown>, OpError> {
     let service = context.registry.find(key.as_ref()).filter(|service| service.kind().is_some());
     let service = service.ok_or(OpError::ServiceNotFound)?;
     let mut rows = rows_of(context, &service);

@@ -57,7 +57,12 @@ pub(crate) fn deregister(context: &Context, key: &ServiceKey, kind: Kind, ip: &s
 }
 
 /// Overrides what the registrant said, wholly; the instance itself need not be there.
-pub(crate) fn update(context: &Context, key: &ServiceKey, instance: &InstanceKey, over: Override) -> Result<(), OpError> {
+pub(crate) fn update(
+    context: &Context,
+    key: &ServiceKey,
+    instance: &InstanceKey,
+    over: Override,
+) -> Result<(), OpError> {
     Ok(context.registry.set_override(key.as_ref(), instance.row(), |known| *known = over)?)
 }
 
@@ -136,8 +141,7 @@ pub(crate) fn set_health(
 
 /// The service's list as subscribers get it. Real servers write an unknown service's list too: an empty one.
 pub(crate) fn list(context: &Context, key: &ServiceKey, clusters: &str, healthy_only: bool, form: NameForm) -> Bytes {
-    let request =
-        ListRequest { group: &key.group, name: &key.name, form, clusters: Some(clusters), healthy_only };
+    let request = ListRequest { group: &key.group, name: &key.name, form, clusters: Some(clusters), healthy_only };
     context.answer_list(context.registry.find(key.as_ref()).as_ref(), request)
 }
 

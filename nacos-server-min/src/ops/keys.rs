@@ -1,4 +1,4 @@
-use crate::registry::{Host, Instance, KeyRef};
+use crate::registry::{Host, KeyRef, Service};
 
 /// The identity of a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,6 +9,11 @@ pub(crate) struct ServiceKey {
 }
 
 impl ServiceKey {
+    pub(crate) fn of(service: &Service) -> Self {
+        let (namespace, group) = (service.namespace.to_string(), service.group.to_string());
+        Self { namespace, group, name: service.name.to_string() }
+    }
+
     pub(crate) fn as_ref(&self) -> KeyRef<'_> {
         KeyRef { namespace: &self.namespace, group: &self.group, name: &self.name }
     }
@@ -30,10 +35,6 @@ pub(crate) struct InstanceKey {
 impl InstanceKey {
     pub(crate) fn new(ip: &str, port: u16, cluster: &str) -> Self {
         Self { host: Host::new(Some(ip)), port, cluster: cluster.to_owned() }
-    }
-
-    pub(crate) fn of(instance: &Instance) -> Self {
-        Self { host: instance.host.clone(), port: instance.port, cluster: instance.cluster.to_string() }
     }
 
     pub(crate) fn row(&self) -> (&Host, u16, &str) {

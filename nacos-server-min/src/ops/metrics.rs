@@ -38,6 +38,14 @@ pub(crate) struct PushState {
     pub(crate) total: u64,
 }
 
+impl PushState {
+    /// The share that succeeded; 0 of none.
+    #[expect(clippy::cast_precision_loss, reason = "a share for people to read")]
+    pub(crate) fn ratio(self) -> f64 {
+        if self.total == 0 { 0.0 } else { self.succeeded as f64 / self.total as f64 }
+    }
+}
+
 pub(crate) fn push_state(context: &Context) -> PushState {
     let counters = context.counters.snapshot();
     PushState { succeeded: counters.acks, total: counters.acks + counters.refusals + counters.unacknowledged_closed }

@@ -12,14 +12,14 @@ mod services;
 mod subscribers;
 mod switches;
 
-pub(crate) use catalog::{ServiceFilter, ServiceSummary, clusters, instances_of, services, summary};
+pub(crate) use catalog::{ServiceFilter, ServiceSummary, instances_of, services, summary};
 pub(crate) use error::OpError;
 pub(crate) use instances::{
     IdRule, InstancePatch, MetadataChange, Shown, batch_metadata, deregister, find, list, patch, register, rows,
     set_health, update,
 };
 pub(crate) use keys::{InstanceKey, ServiceKey};
-pub(crate) use metrics::{Metrics, PushState, metrics, push_state};
+pub(crate) use metrics::{metrics, push_state};
 pub(crate) use services::{ServiceDetail, create, delete, detail, names, page, set_cluster, set_metadata};
 pub(crate) use subscribers::{SubscriberInfo, subscribers};
-pub(crate) use switches::{ServerStatus, SwitchError, Switches};
+pub(crate) use switches::{ServerStatus, Switches};

@@ -6,7 +6,12 @@ use crate::context::Context;
 use crate::registry::{ClusterMetadata, Kind, Page, Service, ServiceMetadata};
 
 /// Creates an empty service of a kind, which stays until it is deleted.
-pub(crate) fn create(context: &Context, key: &ServiceKey, kind: Kind, metadata: ServiceMetadata) -> Result<(), OpError> {
+pub(crate) fn create(
+    context: &Context,
+    key: &ServiceKey,
+    kind: Kind,
+    metadata: ServiceMetadata,
+) -> Result<(), OpError> {
     if kind == Kind::Persistent {
         context.note_memory_only_persistence();
     }

@@ -32,7 +32,8 @@ fn info(context: &Context, service: &Service, subscriber: &Subscriber) -> Option
     // A connection that has just gone takes its subscriptions with it.
     let connection = context.connections.get(&subscriber.client.name)?;
     let registration = connection.registration();
-    let text = |of: fn(&crate::conn::Registration) -> &String| registration.as_deref().map(of).cloned().unwrap_or_default();
+    let text =
+        |of: fn(&crate::conn::Registration) -> &String| registration.as_deref().map(of).cloned().unwrap_or_default();
     let told = text(|registration| &registration.client_ip);
     let ip = if told.is_empty() { connection.remote.ip().to_string() } else { told };
     Some(SubscriberInfo {

@@ -207,8 +207,10 @@ impl Switches {
     fn limit_urls(&mut self, value: &str) -> Result<(), SwitchError> {
         let pair = |pair: &str| {
             let illegal = || SwitchError::Illegal("limitedUrlMap", pair.to_owned());
-            let (path, status) = pair.rsplit_once(':').filter(|(path, _)| !path.trim().is_empty()).ok_or_else(illegal)?;
-            let status = status.trim().parse().ok().filter(|status| (200..=599).contains(status)).ok_or_else(illegal)?;
+            let (path, status) =
+                pair.rsplit_once(':').filter(|(path, _)| !path.trim().is_empty()).ok_or_else(illegal)?;
+            let status =
+                status.trim().parse().ok().filter(|status| (200..=599).contains(status)).ok_or_else(illegal)?;
             Ok((path.trim().to_owned(), status))
         };
         if !value.trim().is_empty() {
@@ -254,7 +256,10 @@ mod tests {
         assert_eq!(switches.set("no such switch", "1"), Ok(()));
         let shown = serde_json::to_value(&switches).expect("JSON");
         assert_eq!((&shown["clientBeatInterval"], &shown["pushCSharpVersion"]), (&6_000.into(), &"1.2.3".into()));
-        assert_eq!((&shown["overriddenServerStatus"], &shown["limitedUrlMap"]["/b"]), (&"READ_ONLY".into(), &503.into()));
+        assert_eq!(
+            (&shown["overriddenServerStatus"], &shown["limitedUrlMap"]["/b"]),
+            (&"READ_ONLY".into(), &503.into())
+        );
         assert_eq!(switches.set("limitedUrlMap", ""), Ok(()));
         assert_eq!(switches.limited_url_map.len(), 2, "it cannot be emptied");
         assert_eq!(switches.set("overriddenServerStatus", ""), Ok(()));

@@ -157,7 +157,7 @@ impl fmt::Display for InstanceIdText<'_> {
 
 struct Text<T>(T);
 
-impl<T: std::fmt::Display> Serialize for Text<T> {
+impl<T: fmt::Display> Serialize for Text<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(&self.0)
     }

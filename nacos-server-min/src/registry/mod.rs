@@ -24,7 +24,7 @@ mod service;
 mod store;
 mod view;
 
-pub(crate) use admin::{AdminError, Described};
+pub(crate) use admin::AdminError;
 pub(crate) use client::{Client, ServiceRef};
 pub(crate) use details::{ClusterMetadata, HealthChecker, Selector, ServiceMetadata};
 pub(crate) use instance::{DEFAULT_CLUSTER, Host, Instance, InstanceId};
@@ -35,6 +35,8 @@ pub(crate) use service::{KeyRef, Kind, Published, Service, Subscriber};
 pub(crate) use store::{Propagation, Registry, RegistrySettings, Sink, WriteError};
 pub(crate) use view::{View, share};
 
+#[cfg(test)]
+mod admin_test;
 #[cfg(test)]
 mod model;
 #[cfg(test)]

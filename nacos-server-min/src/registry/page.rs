@@ -19,6 +19,11 @@ impl Page {
         if size < 0 { Err(PageError { size }) } else { Ok(Self { number: number.max(1), size }) }
     }
 
+    /// The first page, of nothing.
+    pub(crate) fn empty() -> Self {
+        Self { number: 1, size: 0 }
+    }
+
     /// How many items come before the page, and how many it holds at most.
     pub(crate) fn bounds(self) -> (usize, usize) {
         let number = usize::try_from(self.number).unwrap_or(1);

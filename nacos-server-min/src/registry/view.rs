@@ -72,13 +72,7 @@ impl View {
 
     /// The list of a service that does not exist.
     pub(crate) fn empty(last_ref_time: i64) -> Self {
-        Self {
-            rows: Box::default(),
-            kind: Kind::Ephemeral,
-            threshold: None,
-            last_ref_time,
-            encoded: Mutex::default(),
-        }
+        Self { rows: Box::default(), kind: Kind::Ephemeral, threshold: None, last_ref_time, encoded: Mutex::default() }
     }
 
     pub(super) fn with_overrides(mut self, overrides: &Overrides) -> Self {

@@ -4,10 +4,10 @@ use axum::response::Response;
 use axum::routing::get;
 use serde_json::{Value, json};
 
-use super::params::Params;
 use super::reply;
 use super::service::Shared;
 use crate::context::Context;
+use crate::ops::ServerStatus;
 
 /// The version whose protocol this server speaks; some clients look at it.
 pub(super) const PROTOCOL_VERSION: &str = "2.5.1";
@@ -36,16 +36,22 @@ async fn alive() -> Response {
     reply::envelope(200, 0, "success", &"ok")
 }
 
+/// Whether the server does its work, and no operator says otherwise.
+pub(super) fn is_up(context: &Context) -> bool {
+    let said = context.switches().overridden_server_status;
+    said.map_or_else(|| context.ready(), |status| status == ServerStatus::Up)
+}
+
 async fn readiness_v1(State(context): State<Shared>) -> Response {
-    if context.ready() { reply::text(200, "OK") } else { reply::text(500, NOT_READY) }
+    if is_up(&context) { reply::text(200, "OK") } else { reply::text(500, NOT_READY) }
 }
 
 async fn readiness_v2(State(context): State<Shared>) -> Response {
-    if context.ready() { alive().await } else { reply::envelope(200, SERVER_ERROR, NOT_READY, &Value::Null) }
+    if is_up(&context) { alive().await } else { reply::envelope(200, SERVER_ERROR, NOT_READY, &Value::Null) }
 }
 
 async fn readiness_v3(State(context): State<Shared>) -> Response {
-    if context.ready() { alive().await } else { reply::envelope(500, SERVER_ERROR, NOT_READY, &Value::Null) }
+    if is_up(&context) { alive().await } else { reply::envelope(500, SERVER_ERROR, NOT_READY, &Value::Null) }
 }
 
 /// What consoles ask first. Most of it tells of parts that this server does not have, with the values a fresh Nacos shows.
@@ -95,33 +101,4 @@ async fn console_state(State(context): State<Shared>) -> Response {
 
 pub(super) async fn state_v3(State(context): State<Shared>) -> Response {
     reply::success(&server_state(&context, PROTOCOL_VERSION_3))
-}
-
-pub(super) async fn metrics(State(context): State<Shared>, params: Params) -> Response {
-    reply::json_of(200, &metrics_of(&context, &params))
-}
-
-fn metrics_of(context: &Shared, params: &Params) -> Value {
-    let status = if context.ready() { "UP" } else { "DOWN" };
-    if params.get("onlyStatus").is_none_or(|text| !text.eq_ignore_ascii_case("false")) {
-        return json!({ "status": status });
-    }
-    let stats = context.registry.stats();
-    let connections = context.connections.len();
-    let clients = connections + stats.ephemeral_clients + stats.persistent_clients;
-    json!({
-        "status": status,
-        "serviceCount": stats.services,
-        "instanceCount": stats.instances,
-        "subscribeCount": stats.subscriptions,
-        "responsibleInstanceCount": stats.instances,
-        "clientCount": clients,
-        "connectionBasedClientCount": connections,
-        "ephemeralIpPortClientCount": stats.ephemeral_clients,
-        "persistentIpPortClientCount": stats.persistent_clients,
-        "responsibleClientCount": clients,
-        "cpu": 0.0,
-        "load": 0.0,
-        "mem": 0.0,
-    })
 }

@@ -2,7 +2,6 @@
 
 mod api_error;
 mod console;
-mod instance;
 mod loader;
 mod modern;
 mod multipart;
@@ -12,6 +11,7 @@ mod node;
 mod params;
 mod reply;
 mod service;
+mod v1;
 mod values;
 
 /// Group of requests that name none.

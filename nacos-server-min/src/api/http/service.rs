@@ -9,7 +9,7 @@ use axum::response::Response;
 use axum::routing::get;
 use hyper_util::service::TowerToHyperService;
 
-use super::{console, instance, loader, modern, namespaces, negotiate, node, reply};
+use super::{console, loader, modern, namespaces, negotiate, node, reply, v1};
 use crate::context::Context;
 
 /// Serves the connections of the HTTP port.
@@ -27,7 +27,8 @@ pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
         .merge(namespaces::routes())
         .merge(node::routes())
         .merge(loader::routes())
-        .merge(modern::routes());
+        .merge(modern::routes())
+        .merge(v1::routes());
     let router = Router::new()
         .nest(CONTEXT_PATH, paths)
         // The console of 3.x has no context path.
@@ -44,14 +45,7 @@ pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
 }
 
 fn api() -> Router<Shared> {
-    let list = get(instance::list).head(unknown);
-    let metrics = || get(console::metrics).head(unknown);
-    Router::new()
-        .route("/v1/ns/instance", axum::routing::post(instance::register).delete(instance::deregister))
-        .route("/v1/ns/instance/list", list)
-        .route("/v1/ns/operator/metrics", metrics())
-        .route("/v1/ns/ops/metrics", metrics())
-        .route("/v3/admin/core/state", get(console::state_v3))
+    Router::new().route("/v3/admin/core/state", get(console::state_v3))
 }
 
 /// Servers before 3.x take `/path/` for `/path`.
@@ -68,7 +62,7 @@ async fn without_trailing_slash(mut request: Request) -> Result<Request, Infalli
 }
 
 /// Under `/v1/ns` an unknown path or method is not implemented, elsewhere not found.
-async fn unknown(method: Method, OriginalUri(uri): OriginalUri) -> Response {
+pub(super) async fn unknown(method: Method, OriginalUri(uri): OriginalUri) -> Response {
     let path = uri.path();
     if path.starts_with("/nacos/v1/ns/") {
         reply::error_page(501, "Not Implemented", &format!("no such api:{method}:{path}"), path)
@@ -83,8 +77,8 @@ async fn unknown(method: Method, OriginalUri(uri): OriginalUri) -> Response {
 
 async fn count(State(context): State<Shared>, request: Request, next: Next) -> Response {
     context.counters.http_requests.add();
-    if !context.ready() && request.uri().path().starts_with("/nacos/v1/ns/") {
-        return reply::text(503, "server is DOWNnow, please try again later!");
+    if let Some(refusal) = v1::refused(&context, &request) {
+        return refusal;
     }
     next.run(request).await
 }
