@@ -1,6 +1,6 @@
 //! Holds one scenario with a server of its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -39,17 +39,18 @@ pub(crate) async fn run(scenario: &Scenario, mode: Mode, peer: Peer) -> Vec<Seen
         connections: HashMap::new(),
         ids: HashMap::new(),
         seen: Vec::new(),
+        heard_out: HashSet::new(),
         a_connection_was_closed: false,
         started: Instant::now(),
     };
     for (at, step) in scenario.steps.iter().enumerate() {
         director.keep_pace(at, step).await;
+        if scenario.steps.iter().skip(at).all(|step| step.action == Action::Close) {
+            director.hear_all_out().await;
+        }
         director.act(at, step).await;
     }
-    let open: Vec<String> = director.connections.keys().cloned().collect();
-    for conn in open {
-        director.close(&conn).await;
-    }
+    director.hear_all_out().await;
     let seen = director.seen;
     peer.stop().await;
     seen
@@ -63,6 +64,8 @@ struct Director<'a> {
     /// The server's ids of the connections, by label.
     ids: HashMap<String, String>,
     seen: Vec<Seen>,
+    /// Connections of which nothing more is asked.
+    heard_out: HashSet<String>,
     a_connection_was_closed: bool,
     started: Instant,
 }
@@ -93,6 +96,7 @@ impl Director<'_> {
             Action::Open => {
                 let opened = Connection::open(self.peer.address(), answerer(self.scenario, conn)).await;
                 self.connections.insert(conn.to_owned(), opened.expect("the server listens"));
+                self.heard_out.remove(conn);
             }
             Action::OpenStream => self.connection_mut(conn).open_stream(stream).await,
             Action::CloseStream => self.connection(conn).close_stream(stream),
@@ -250,9 +254,27 @@ impl Director<'_> {
         exceptions::apply(self.mode, step)
     }
 
-    /// Waits until nothing more comes, notes what was not asked for, and closes the connection.
     async fn close(&mut self, label: &str) {
+        self.hear_out(label).await;
+        self.connections.remove(label);
+        self.a_connection_was_closed = true;
+    }
+
+    /// The end of one connection is news to the others, which the recorder did not wait for: at the end of a scenario all are
+    /// heard out before the first is closed.
+    async fn hear_all_out(&mut self) {
+        let open: Vec<String> = self.connections.keys().cloned().collect();
+        for conn in open {
+            self.hear_out(&conn).await;
+        }
+    }
+
+    /// Waits until nothing more comes, and notes what was not asked for.
+    async fn hear_out(&mut self, label: &str) {
         let Some(connection) = self.connections.get(label) else { return };
+        if !self.heard_out.insert(label.to_owned()) {
+            return;
+        }
         let inbox = Arc::clone(connection.inbox());
         let recorded: Vec<(&str, String)> = self.recorded_pushes(label);
         if !recorded.is_empty() {
@@ -264,8 +286,6 @@ impl Director<'_> {
         if !extra.is_empty() {
             self.note(&format!("{}/{label}-extra", self.scenario.name), Event::Extra(extra));
         }
-        self.connections.remove(label);
-        self.a_connection_was_closed = true;
     }
 
     fn recorded_pushes(&self, label: &str) -> Vec<(&str, String)> {

@@ -41,7 +41,7 @@ impl Scenario {
 
 /// Scenarios of the recorder that are not held again, and why.
 #[cfg(test)]
-const LEFT_OUT: [(&str, &str); 8] = [
+const LEFT_OUT: [(&str, &str); 6] = [
     ("config", "configuration is not served"),
     ("config-no-ack", "configuration is not served"),
     (
@@ -51,8 +51,6 @@ const LEFT_OUT: [(&str, &str); 8] = [
     ("cluster-port", "the cluster port is reserved and speaks nothing"),
     ("fuzzy", "watching names by pattern is not served"),
     ("pings", "HTTP/2 pings are no messages, and our server sets no limit to them"),
-    ("protection", "the threshold is set over HTTP, by calls that are being built"),
-    ("override", "an administrator's values are set over HTTP, by calls that are being built"),
 ];
 
 const TIMING: [&str; 7] =
@@ -95,10 +93,7 @@ const FILLERS: [(&str, &str, &str); 4] = [
 /// The scenarios of the recording with Nacos 2.5.1.
 pub(crate) fn scenarios() -> Vec<Scenario> {
     let mut scenarios: Vec<Scenario> = Vec::new();
-    for step in vectors::nacos_2_5_1()
-        .into_iter()
-        .filter(|step| !is_one_probe_too_many(step) && !["protection", "override"].contains(&step.scenario()))
-    {
+    for step in vectors::nacos_2_5_1().into_iter().filter(|step| !is_one_probe_too_many(step)) {
         match scenarios.last_mut() {
             Some(last) if last.name == step.scenario() => last.steps.push(step),
             _ => scenarios.push(Scenario { name: step.scenario().to_owned(), steps: vec![step] }),
@@ -147,7 +142,7 @@ pub(crate) fn is_filler(step: &Step) -> bool {
 #[test]
 fn the_scenarios_are_all_but_those_left_out() {
     let names: Vec<String> = scenarios().into_iter().map(|scenario| scenario.name).collect();
-    assert_eq!(names.len(), 19);
+    assert_eq!(names.len(), 21);
     for (name, reason) in LEFT_OUT {
         assert!(!names.iter().any(|held| held == name) && !reason.is_empty(), "{name}");
     }

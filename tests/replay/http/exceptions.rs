@@ -5,6 +5,7 @@ use nacos_tests::compare::Kind;
 use crate::exceptions::{Against, Exception};
 
 const OLDER: &[Against] = &[Against::Http25];
+const NEWER: &[Against] = &[Against::Http303];
 
 /// The table.
 pub(crate) static TABLE: &[Exception] = &[
@@ -68,5 +69,68 @@ pub(crate) static TABLE: &[Exception] = &[
         kinds: &[Kind::Value, Kind::ExtraKey],
         row: "null-metadata",
         reason: "a null in metadata is nothing, and metadata without anything have the default id generator",
+    },
+    Exception {
+        against: NEWER,
+        steps: &["v3/admin-core-cluster-node-self", "v3/admin-core-cluster-node-list"],
+        kinds: &[Kind::Value],
+        row: "own-abilities",
+        reason: "a node says what it can do itself, and is in no group of a consensus protocol",
+    },
+    Exception {
+        against: OLDER,
+        steps: &["health/put-unhealthy", "health/put-valid-alias"],
+        kinds: &[Kind::Status],
+        row: "persistent-health",
+        reason: "the health is set, where the recorded server takes the instance for an ephemeral one",
+    },
+    Exception {
+        against: OLDER,
+        steps: &["health/put-list"],
+        kinds: &[Kind::Value],
+        row: "persistent-health",
+        reason: "the health is what was set before",
+    },
+    Exception {
+        against: NEWER,
+        steps: &["v3/admin-hp-health"],
+        kinds: &[Kind::Status],
+        row: "persistent-health",
+        reason: "the health is set, where the recorded server takes the instance for an ephemeral one",
+    },
+    Exception {
+        against: NEWER,
+        steps: &["v3/admin-hp-list"],
+        kinds: &[Kind::Value],
+        row: "persistent-health",
+        reason: "the health is what was set before",
+    },
+    Exception {
+        against: OLDER,
+        steps: &["v2/catalog-instances-healthy"],
+        kinds: &[Kind::Status],
+        row: "page-filter",
+        reason: "the filter leaves one instance of a page for ten",
+    },
+    Exception {
+        against: OLDER,
+        steps: &["v2/client-publishers"],
+        kinds: &[Kind::Value],
+        row: "publishers",
+        reason: "the service has two publishers",
+    },
+    Exception {
+        against: NEWER,
+        steps: &["v3/admin-service-list-inst"],
+        kinds: &[Kind::Value],
+        row: "batch-metadata",
+        reason: "one of the instances was disabled before metadata were given to both",
+    },
+    Exception {
+        against: OLDER,
+        steps: &["update/patch-weight-bad"],
+        kinds: &[Kind::Status],
+        row: "weight-range",
+        reason: "the weight is out of range, and refused",
     },
 ];

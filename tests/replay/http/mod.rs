@@ -57,7 +57,6 @@ async fn v1_and_v2_answer_as_nacos_2_5_1_did() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "the calls are being built"]
 async fn v3_answers_as_nacos_3_0_3_did() {
     let verdicts = replay(vectors::http_3_0_3()).await;
     Tally::check(&[Tally::with(Against::Http303, &verdicts, exceptions::TABLE)]);
