@@ -17,19 +17,34 @@ async fn server() -> Server {
 
 /// Status and body of one request; `form` becomes an url-encoded body.
 pub(crate) async fn call(addr: SocketAddr, method: &str, path: &str, form: Option<&str>) -> (u16, String) {
+    let encoded = [("content-type", "application/x-www-form-urlencoded;charset=UTF-8")];
+    let headers = if form.is_some() { &encoded[..] } else { &[] };
+    let (status, _, body) = exchange(addr, method, path, headers, form.unwrap_or_default()).await;
+    (status, body)
+}
+
+/// Status, content type and body of one request with these headers.
+pub(crate) async fn exchange(
+    addr: SocketAddr,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: &str,
+) -> (u16, Option<String>, String) {
     let tcp = TcpStream::connect(addr).await.expect("the server listens");
     let (mut send, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp)).await.expect("HTTP/1");
     let connection = tokio::spawn(async move { drop(connection.await) });
     let mut request = Request::builder().method(method).uri(path).header("host", "server");
-    if form.is_some() {
-        request = request.header("content-type", "application/x-www-form-urlencoded;charset=UTF-8");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
     }
-    let body = Full::new(bytes::Bytes::from(form.unwrap_or_default().to_owned()));
+    let body = Full::new(bytes::Bytes::from(body.to_owned()));
     let response = send.send_request(request.body(body).expect("a request")).await.expect("an answer");
     let status = response.status().as_u16();
+    let content_type = response.headers().get("content-type").map(|v| v.to_str().expect("a text").to_owned());
     let body = response.into_body().collect().await.expect("a body").to_bytes();
     connection.abort();
-    (status, String::from_utf8(body.to_vec()).expect("UTF-8"))
+    (status, content_type, String::from_utf8(body.to_vec()).expect("UTF-8"))
 }
 
 const INSTANCE: &str = "/nacos/v1/ns/instance";

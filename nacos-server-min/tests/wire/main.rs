@@ -7,6 +7,7 @@ mod faults;
 mod hostile;
 mod http;
 mod http_modern;
+mod http_transport;
 mod life;
 mod nacos25;
 mod order;

@@ -54,9 +54,16 @@ pub(super) fn json_of(status: u16, value: &impl Serialize) -> Response {
     reply(status, JSON, serde_json::to_vec(value).unwrap_or_default())
 }
 
+#[derive(Serialize)]
+struct Envelope<'a, T> {
+    code: i32,
+    message: &'a str,
+    data: &'a T,
+}
+
 /// The envelope of v2 and v3.
 pub(super) fn envelope(status: u16, code: i32, message: &str, data: &impl Serialize) -> Response {
-    json_of(status, &json!({ "code": code, "message": message, "data": data }))
+    json_of(status, &Envelope { code, message, data })
 }
 
 /// A success of v2 and v3.

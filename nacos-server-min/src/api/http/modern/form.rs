@@ -55,7 +55,7 @@ impl FromRequest<Arc<Context>> for Form {
 fn filter(params: &Params) -> Result<(), ParamError> {
     let text = |name: &str| params.get(name).unwrap_or_default();
     let full = text("serviceName").trim();
-    let (group, service) = full.split_once(SEPARATOR).unwrap_or((text("groupName"), full));
+    let (group, service) = full.split_once(SEPARATOR).unwrap_or_else(|| (text("groupName"), full));
     param::namespace(text("namespaceId"))?;
     param::service(service)?;
     param::group(group)?;

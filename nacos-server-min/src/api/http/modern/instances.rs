@@ -4,6 +4,7 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use axum::routing::{any, get, post, put};
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::failure::{failure, no_instance, no_service};
@@ -14,7 +15,7 @@ use crate::api::http::service::Shared;
 use crate::api::http::values;
 use crate::context::Context;
 use crate::ops::{self, IdRule, InstancePatch, MetadataChange, OpError, Shown};
-use crate::registry::{Kind, NameForm, Override};
+use crate::registry::{InstanceJson, Kind, NameForm, Override, Service, View};
 
 type Outcome = Result<Response, Refusal>;
 
@@ -165,10 +166,32 @@ async fn hosts(State(context): State<Shared>, form: Form) -> Response {
     settle((|| {
         form.flag("healthyOnly")?;
         let key = form.key()?;
-        let list = ops::list(&context, &key, form.cluster("clusterName"), false, NameForm::Grouped);
-        let list: Value = serde_json::from_slice(&list).unwrap_or_default();
-        Ok(reply::success(list.get("hosts").unwrap_or(&json!([]))))
+        let Some(service) = context.registry.find(key.as_ref()) else { return Ok(reply::success(&json!([]))) };
+        let view = context.registry.view(&service, context.clock.wall_ms());
+        Ok(reply::success(&Hosts { service: &service, view: &view, clusters: form.cluster("clusterName") }))
     })())
+}
+
+/// The instances that a list of some clusters shows, without the list around them.
+struct Hosts<'a> {
+    service: &'a Service,
+    view: &'a View,
+    clusters: &'a str,
+}
+
+impl Serialize for Hosts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { service, view, clusters } = self;
+        let protected = view.reaches_threshold(Some(clusters), false);
+        serializer.collect_seq(view.listed(Some(clusters), false).map(|instance| InstanceJson {
+            instance,
+            group: &service.group,
+            name: &service.name,
+            kind: view.kind,
+            healthy: instance.healthy || protected,
+            omit_missing: false,
+        }))
+    }
 }
 
 /// The instances of a cluster, the disabled ones too.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::form::{Form, Generation};
 use crate::api::http::api_error::ApiError;
+use crate::api::http::console;
 use crate::api::http::reply::{self, settle};
 use crate::api::http::service::Shared;
 use crate::ops;
@@ -24,7 +25,7 @@ pub(super) fn routes() -> Router<Shared> {
 async fn metrics(State(context): State<Shared>, form: Form) -> Response {
     settle((|| {
         let all = ops::metrics(&context);
-        let status = if all.up { "UP" } else { "DOWN" };
+        let status = if console::is_up(&context) { "UP" } else { "DOWN" };
         if form.flag("onlyStatus")?.unwrap_or(true) {
             return Ok(reply::success(&json!({ "status": status })));
         }
