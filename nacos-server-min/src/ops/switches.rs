@@ -39,8 +39,8 @@ pub(crate) struct Switches {
     #[serde(rename = "pushCSharpVersion")]
     push_csharp_version: String,
     enable_authentication: bool,
-    /// The server says it is in this state, whatever it is in.
-    pub(crate) overridden_server_status: Option<ServerStatus>,
+    /// As it was set; blank once an operator has taken it back.
+    overridden_server_status: Option<String>,
     /// Whether an HTTP registration that does not say is ephemeral.
     pub(crate) default_instance_ephemeral: bool,
     health_check_white_list: Vec<String>,
@@ -49,8 +49,7 @@ pub(crate) struct Switches {
 }
 
 /// What a server says of itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServerStatus {
     Up,
     Down,
@@ -221,11 +220,17 @@ impl Switches {
 
     fn override_status(&mut self, value: &str) -> Result<(), SwitchError> {
         let illegal = || SwitchError::Illegal("overriddenServerStatus", value.to_owned());
-        self.overridden_server_status = match value.trim() {
-            "" => None,
-            text => Some(ServerStatus::named(text).ok_or_else(illegal)?),
-        };
+        let value = value.trim();
+        if !value.is_empty() && ServerStatus::named(value).is_none() {
+            return Err(illegal());
+        }
+        self.overridden_server_status = Some(value.to_owned());
         Ok(())
+    }
+
+    /// The server says it is in this state, whatever it is in.
+    pub(crate) fn overridden_status(&self) -> Option<ServerStatus> {
+        self.overridden_server_status.as_deref().and_then(ServerStatus::named)
     }
 }
 
@@ -252,6 +257,7 @@ mod tests {
         assert_eq!(switches.set("clientBeatInterval", "6000"), Ok(()));
         assert_eq!(switches.set("pushVersion", "csharp:1.2.3"), Ok(()));
         assert_eq!(switches.set("overriddenServerStatus", "READ_ONLY"), Ok(()));
+        assert_eq!(switches.overridden_status(), Some(ServerStatus::ReadOnly));
         assert_eq!(switches.set("limitedUrlMap", "/a:403,/b:503"), Ok(()));
         assert_eq!(switches.set("no such switch", "1"), Ok(()));
         let shown = serde_json::to_value(&switches).expect("JSON");
@@ -263,7 +269,7 @@ mod tests {
         assert_eq!(switches.set("limitedUrlMap", ""), Ok(()));
         assert_eq!(switches.limited_url_map.len(), 2, "it cannot be emptied");
         assert_eq!(switches.set("overriddenServerStatus", ""), Ok(()));
-        assert_eq!(switches.overridden_server_status, None);
+        assert_eq!(switches.overridden_status(), None);
         assert_eq!(shown["disableAddIP"], false);
         assert_eq!(shown.as_object().map(serde_json::Map::len), Some(34));
     }

@@ -38,7 +38,7 @@ async fn alive() -> Response {
 
 /// Whether the server does its work, and no operator says otherwise.
 pub(super) fn is_up(context: &Context) -> bool {
-    let said = context.switches().overridden_server_status;
+    let said = context.switches().overridden_status();
     said.map_or_else(|| context.ready(), |status| status == ServerStatus::Up)
 }
 

@@ -15,7 +15,7 @@ pub(in crate::api::http) fn refused(context: &Context, request: &Request) -> Opt
     let (limit, overridden) = {
         let switches = context.switches();
         let limit = switches.limited_url_map.iter().find(|(prefix, _)| path.starts_with(prefix.as_str()));
-        (limit.map(|(_, status)| *status), switches.overridden_server_status)
+        (limit.map(|(_, status)| *status), switches.overridden_status())
     };
     if let Some(limit) = limit {
         return Some(plain(limit, ""));

@@ -48,7 +48,9 @@ pub(super) fn turn(context: &Context, asked: &Asked) -> Outcome {
 /// `/v1/ns/operator/push/state`: the counters of this server are never reset.
 pub(super) fn push_state(context: &Context, asked: &Asked) -> Outcome {
     let state = ops::push_state(context);
-    let mut shown = json!({ "succeed": state.succeeded, "total": state.total, "ratio": state.ratio(), "reset": false });
+    // Nothing of nothing is written without a fraction.
+    let ratio = if state.total == 0 { json!(0) } else { json!(state.ratio()) };
+    let mut shown = json!({ "succeed": state.succeeded, "total": state.total, "ratio": ratio, "reset": false });
     if asked.flag("detail") {
         shown["detail"] = json!({ "avgPushCost": -1, "maxPushCost": -1 });
     }
