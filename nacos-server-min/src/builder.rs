@@ -181,7 +181,8 @@ async fn expire_overrides(context: Arc<Context>) {
     let after = u32::try_from(context.settings.instance_metadata_after.as_secs()).unwrap_or(u32::MAX);
     loop {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        context.registry.expire_overrides(context.clock.seconds(), after);
+        let forgotten = context.registry.expire_overrides(context.clock.seconds(), after);
+        context.counters.overrides_forgotten.add_many(forgotten);
     }
 }
 

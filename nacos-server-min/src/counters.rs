@@ -50,6 +50,8 @@ counters! {
     unacknowledged_closed,
     /// Connection resets sent on request.
     resets,
+    /// Instances of which an operator's words were forgotten, because they had gone.
+    overrides_forgotten,
 }
 
 /// One running counter.
@@ -59,6 +61,10 @@ pub(crate) struct Counter(AtomicU64);
 impl Counter {
     pub(crate) fn add(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn add_many(&self, n: usize) {
+        self.0.fetch_add(u64::try_from(n).unwrap_or(0), Ordering::Relaxed);
     }
 
     pub(crate) fn get(&self) -> u64 {

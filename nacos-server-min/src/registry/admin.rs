@@ -194,18 +194,21 @@ impl Registry {
         removed
     }
 
-    /// Drops what operators said about instances that have been gone for `after` seconds. Cheap when nothing was said.
-    pub(crate) fn expire_overrides(&self, seconds: u32, after: u32) {
+    /// Drops what operators said about instances that have been gone for `after` seconds, and says of how many. Cheap when
+    /// nothing was said.
+    pub(crate) fn expire_overrides(&self, seconds: u32, after: u32) -> usize {
+        let mut dropped = 0;
         let overridden: Vec<ServiceRef> = self.lock_overridden().iter().cloned().collect();
         for reference in overridden {
             let mut state = reference.0.lock();
             let State { records, details, revision, .. } = &mut *state;
             let Some(overrides) = details.as_deref_mut().map(|details| &mut details.overrides) else { continue };
-            overrides.expire(*revision, || records.instances(), seconds, after);
+            dropped += overrides.expire(*revision, || records.instances(), seconds, after);
             if overrides.is_empty() {
                 self.lock_overridden().remove(&reference);
             }
         }
+        dropped
     }
 }
 

@@ -85,9 +85,15 @@ impl Overrides {
         }
     }
 
-    /// Drops what belongs to instances that have been gone for `after` seconds. `present` are those that are registered; it is
+    /// Drops what belongs to instances that have been gone for `after` seconds, and says of how many. `present` are those that are registered; it is
     /// only asked for when the service has changed.
-    pub(super) fn expire<'a, I>(&mut self, revision: u64, present: impl FnOnce() -> I, seconds: u32, after: u32)
+    pub(super) fn expire<'a, I>(
+        &mut self,
+        revision: u64,
+        present: impl FnOnce() -> I,
+        seconds: u32,
+        after: u32,
+    ) -> usize
     where
         I: Iterator<Item = &'a Arc<Instance>>,
     {
@@ -103,7 +109,9 @@ impl Overrides {
                 entry.gone_since = if seen { None } else { entry.gone_since.or(Some(seconds)) };
             }
         }
+        let before = self.entries.len();
         self.entries.retain(|entry| entry.gone_since.is_none_or(|since| seconds.saturating_sub(since) < after));
+        before - self.entries.len()
     }
 }
 
@@ -170,7 +178,7 @@ mod tests {
         set(&mut overrides);
         overrides.expire(4, nobody, 5_061, 60);
         assert!(!overrides.is_empty(), "one for an instance that never was there waits as long");
-        overrides.expire(4, nobody, 5_121, 60);
+        assert_eq!(overrides.expire(4, nobody, 5_121, 60), 1);
         assert!(overrides.is_empty());
     }
 }

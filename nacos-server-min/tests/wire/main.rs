@@ -8,6 +8,7 @@ mod hostile;
 mod http;
 mod http_modern;
 mod http_transport;
+mod http_v1;
 mod life;
 mod nacos25;
 mod order;

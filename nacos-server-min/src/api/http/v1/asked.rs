@@ -136,7 +136,7 @@ impl Asked {
 
     /// A key that names the whole service: `namespace##group@@name` or `group@@name`.
     pub(super) fn service_in(&self, key: &str) -> Result<ServiceKey, Refusal> {
-        let (namespace, grouped) = key.trim().split_once("##").unwrap_or((DEFAULT_NAMESPACE, key.trim()));
+        let (namespace, grouped) = key.trim().split_once("##").unwrap_or_else(|| (DEFAULT_NAMESPACE, key.trim()));
         let (group, name) = grouped.split_once("@@").ok_or_else(|| refuse(MALFORMED))?;
         Ok(ServiceKey { namespace: namespace.to_owned(), group: group.to_owned(), name: name.to_owned() })
     }
