@@ -133,4 +133,11 @@ pub(crate) static TABLE: &[Exception] = &[
         row: "weight-range",
         reason: "the weight is out of range, and refused",
     },
+    Exception {
+        against: OLDER,
+        steps: &["update/reregister-after-override-list"],
+        kinds: &[Kind::Value],
+        row: "weight-range",
+        reason: "the weight that was out of range was refused before, so the one before it stands",
+    },
 ];

@@ -50,7 +50,6 @@ async fn replay(calls: Vec<Exchange>) -> Verdicts {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "the calls are being built"]
 async fn v1_and_v2_answer_as_nacos_2_5_1_did() {
     let verdicts = replay(vectors::http_2_5_1()).await;
     Tally::check(&[Tally::with(Against::Http25, &verdicts, exceptions::TABLE)]);

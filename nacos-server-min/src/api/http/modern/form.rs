@@ -40,7 +40,8 @@ impl FromRequest<Arc<Context>> for Form {
         let path = original.unwrap_or_else(|| request.uri().path().to_owned());
         let params = Params::from_request(request, context).await?;
         let metadata = values::metadata(params.get("metadata").unwrap_or_default()).map_err(|text| {
-            reply::error_page(500, "Internal Server Error", &format!("ErrCode:400, ErrMsg:{text}"), &path)
+            let refusal = ApiError::ParameterInvalid.refuse(400, &format!("Param 'metadata' is illegal, {text}"));
+            *refusal
         })?;
         filter(&params).and_then(|()| param::metadata(&metadata, context.settings.max_metadata)).map_err(|error| {
             let response = reply::filtered(&error);
