@@ -116,6 +116,19 @@ async fn refusals_come_in_the_envelope_except_those_of_the_filter() {
     let illegal = "Param 'metadata' is illegal, metadata format incorrect:zzz";
     let path = format!("{base}&port=1&metadata=zzz");
     assert_eq!(refusal(addr, "POST", &path).await, (400, 20_002, json!(illegal)));
+    for (method, path, name) in [
+        ("PUT", "/v2/ns/instance/metadata/batch?serviceName=s&metadata=a%3Db&instances=%5B%7B", "instances"),
+        ("POST", "/v2/ns/service?serviceName=s&selector=%7B", "selector"),
+        (
+            "PUT",
+            "/v3/admin/ns/cluster?serviceName=s&clusterName=c&checkPort=1&useInstancePort4Check=true&healthChecker=%7B",
+            "healthChecker",
+        ),
+    ] {
+        let (status, _, detail) = refusal(addr, method, path).await;
+        let text = detail.as_str().unwrap_or_default();
+        assert!(status == 400 && text.starts_with(&format!("Param '{name}' is illegal")), "{path}: {text}");
+    }
 }
 
 #[tokio::test]

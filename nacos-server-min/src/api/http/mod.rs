@@ -1,4 +1,12 @@
-//! The HTTP port: registration, deregistration and list of the v1 API, and what operators and probes ask.
+//! The HTTP port.
+//!
+//! ```text
+//!   negotiate ── count, gate ──▶ v1      texts and bare JSON            ─┐
+//!   (types)                      modern  v2 and v3, in an envelope      ─┼──▶ ops ──▶ registry
+//!                                console, namespaces, node, loader      ─┘
+//! ```
+//!
+//! `params` reads parameters wherever they stand, `values` reads those with a language of their own, `reply` writes answers.
 
 mod api_error;
 mod console;

@@ -225,8 +225,9 @@ async fn remove_metadata(State(context): State<Shared>, form: Form) -> Response 
 fn batch(context: &Context, form: &Form, change: impl FnOnce(BTreeMap<String, String>) -> MetadataChange) -> Outcome {
     let key = form.key()?;
     form.required("metadata", "String")?;
-    let instances = values::instances(form.get("instances").unwrap_or_default())
-        .map_err(|values::Broken| ApiError::ParameterInvalid.refuse(400, "'instances' is no list of instances"))?;
+    let instances = values::instances(form.get("instances").unwrap_or_default()).map_err(|values::Broken| {
+        ApiError::ParameterInvalid.refuse(400, "Param 'instances' is illegal, it is no list of instances")
+    })?;
     let changed = ops::batch_metadata(context, &key, &instances, &change(form.metadata.clone()));
     let updated: Vec<String> = changed.iter().map(updated).collect();
     Ok(reply::success(&json!({ "updated": updated })))

@@ -42,7 +42,7 @@ fn metadata(form: &Form) -> Result<ServiceMetadata, Refusal> {
     };
     let selector = values::selector(form.get("selector").unwrap_or_default()).map_err(|error| match error {
         SelectorError::Unknown => ApiError::Selector.refuse(400, values::UNKNOWN_SELECTOR),
-        SelectorError::Broken => ApiError::Selector.refuse(400, "the selector is no JSON object"),
+        SelectorError::Broken => ApiError::Selector.refuse(400, "Param 'selector' is illegal, it is no JSON object"),
     })?;
     Ok(ServiceMetadata { threshold, entries: form.metadata.clone(), selector })
 }
@@ -239,8 +239,9 @@ async fn set_cluster(State(context): State<Shared>, form: Form) -> Response {
         let cluster = form.required("clusterName", "String")?;
         form.required("checkPort", "Integer")?;
         form.required("useInstancePort4Check", "Boolean")?;
-        let checker = values::checker(form.required("healthChecker", "String")?)
-            .map_err(|values::Broken| ApiError::ParameterInvalid.refuse(400, "the healthChecker is no JSON object"))?;
+        let checker = values::checker(form.required("healthChecker", "String")?).map_err(|values::Broken| {
+            ApiError::ParameterInvalid.refuse(400, "Param 'healthChecker' is illegal, it is no JSON object")
+        })?;
         let said = ClusterMetadata {
             checker,
             check_port: form.integer("checkPort")?.unwrap_or_default(),
