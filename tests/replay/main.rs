@@ -1,6 +1,8 @@
 //! The recorded conversation with Nacos 2.5.1, held again with our server: as Nacos 2.5.1 behaves, and as ours does by default.
 //! What the default server says is compared with Nacos 3.0.3 too, where that one's codes are those of 2.5.1.
 //!
+//! The recorded HTTP calls are made again beside it, by `http`.
+//!
 //! ```text
 //!  vectors ──▶ script ──▶ director ──▶ what was seen ──▶ verdict ──▶ tally: equal / excepted / total
 //!  (steps)    (pace)     (one server     (per step)     (compare)     ▲
