@@ -24,6 +24,7 @@
 //! * [`fault`] — faults on demand, for tests of clients.
 //! * `api` — the gRPC and the HTTP port: reading requests, checking them, writing answers.
 //! * `conn` — accepting connections, their set-up, and noticing that one has gone silent.
+//! * `ops` — what can be asked of the server, in terms of no protocol.
 //! * `registry` — what is registered; synchronous, without runtime.
 //! * `push` — who gets which list when; pure state machines and a thin driver.
 #![forbid(unsafe_code)]

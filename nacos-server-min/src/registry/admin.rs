@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::client::{Client, ServiceRef};
 use super::details::{ClusterMetadata, ServiceMetadata};
@@ -67,8 +67,8 @@ impl Registry {
     }
 
     pub(crate) fn set_metadata(&self, key: KeyRef<'_>, metadata: ServiceMetadata) -> Result<(), AdminError> {
-        let (service, threshold) = (self.known(key)?, metadata.threshold());
-        let mut state = service.lock();
+        let (service, threshold) = (self.find(key).ok_or(AdminError::NotFound)?, metadata.threshold());
+        let mut state = known(&service)?;
         state.details.get_or_insert_default().metadata = Some(Arc::new(metadata));
         if self.stale() {
             let threshold = threshold.filter(|_| self.rules().protection);
@@ -86,8 +86,8 @@ impl Registry {
         cluster: &str,
         metadata: ClusterMetadata,
     ) -> Result<(), AdminError> {
-        let service = self.known(key)?;
-        let mut state = service.lock();
+        let service = self.find(key).ok_or(AdminError::NotFound)?;
+        let mut state = known(&service)?;
         state.details.get_or_insert_default().clusters.insert(cluster.into(), Arc::new(metadata));
         Ok(())
     }
@@ -99,9 +99,9 @@ impl Registry {
         (host, port, cluster): (&Host, u16, &str),
         change: impl FnOnce(&mut Override),
     ) -> Result<(), AdminError> {
-        let service = self.known(key)?;
+        let service = self.find(key).ok_or(AdminError::NotFound)?;
         let cluster = self.names.intern(cluster);
-        let mut state = service.lock();
+        let mut state = known(&service)?;
         let overrides = &mut state.details.get_or_insert_default().overrides;
         let mut over = overrides.get((host, port, &cluster)).cloned().unwrap_or_default();
         change(&mut over);
@@ -135,7 +135,10 @@ impl Registry {
 
     /// All listed services, of one namespace or of all, in order.
     pub(crate) fn services(&self, namespace: Option<&str>, keep: impl Fn(&Service) -> bool) -> Vec<Arc<Service>> {
-        self.groups.matching(namespace, keep)
+        let mut found = self.groups.all(namespace);
+        // Only now, without the lock: `keep` may look into the service.
+        found.retain(|service| keep(service));
+        found
     }
 
     /// The services of a namespace that somebody is subscribed to, whether anything is registered in them or not; in order.
@@ -160,10 +163,6 @@ impl Registry {
         let state = service.lock();
         let record = state.records.as_slice().iter().find(|record| record.client == client.number)?;
         Some(record.published.clone())
-    }
-
-    fn known(&self, key: KeyRef<'_>) -> Result<Arc<Service>, AdminError> {
-        self.find(key).filter(|service| service.kind().is_some()).ok_or(AdminError::NotFound)
     }
 }
 
@@ -210,6 +209,12 @@ impl Registry {
         }
         dropped
     }
+}
+
+/// The state of a service that exists, and is not just being forgotten.
+fn known(service: &Service) -> Result<MutexGuard<'_, State>, AdminError> {
+    let state = service.lock();
+    if state.kind.is_some() { Ok(state) } else { Err(AdminError::NotFound) }
 }
 
 fn is_forgotten(state: &State, seconds: u32, after: u32) -> bool {

@@ -223,3 +223,30 @@ fn health_is_said_of_an_instance_wherever_it_is_published() {
     assert!(registry.set_health(KEY, (&address(4), 80, "even"), true));
     assert_eq!(shown(&registry, None, false), (10, 10, false));
 }
+
+/// Overviews look into the services that others write at the same time.
+#[test]
+fn overviews_and_writes_do_not_wait_for_each_other_for_ever() {
+    let registry = registry(true);
+    let name = |n: usize| format!("s{}", n % 7);
+    std::thread::scope(|threads| {
+        for last in 0..2 {
+            let registry = &registry;
+            threads.spawn(move || {
+                for n in 0..2_000 {
+                    let (name, address) = (name(n), format!("10.0.0.{last}"));
+                    let key = KeyRef { name: &name, ..KEY };
+                    registry.publish_internal(key, Kind::Ephemeral, instance(last, "c", true)).expect("room");
+                    registry.withdraw_internal(key, Kind::Ephemeral, Some(&address), 80, 0);
+                    registry.sweep(0, 0);
+                }
+            });
+        }
+        for _ in 0..2_000 {
+            assert!(registry.services(None, |service| service.instances() > 0).len() <= 7);
+            assert!(registry.subscribed("public", |_| true).is_empty());
+        }
+    });
+    registry.sweep(0, 0);
+    assert!(registry.services(None, |_| true).is_empty());
+}

@@ -73,14 +73,13 @@ impl GroupIndex {
     }
 
     /// Services of one namespace, or of all, by namespace, group and name.
-    pub(super) fn matching(&self, namespace: Option<&str>, keep: impl Fn(&Service) -> bool) -> Vec<Arc<Service>> {
+    pub(super) fn all(&self, namespace: Option<&str>) -> Vec<Arc<Service>> {
         let namespaces = self.lock();
         let wanted = namespaces.iter().filter(|(name, _)| namespace.is_none_or(|wanted| wanted == &***name));
-        let services = wanted.flat_map(|(_, groups)| groups.values()).flatten().map(|listed| &listed.0);
-        let mut found: Vec<Arc<Service>> = services.filter(|service| keep(service)).cloned().collect();
+        let services = wanted.flat_map(|(_, groups)| groups.values()).flatten();
+        let mut found: Vec<Arc<Service>> = services.map(|listed| Arc::clone(&listed.0)).collect();
         drop(namespaces);
-        let order = |service: &Arc<Service>| (Arc::clone(&service.namespace), Arc::clone(&service.group));
-        found.sort_by_key(order);
+        found.sort_by(|a, b| (&a.namespace, &a.group).cmp(&(&b.namespace, &b.group)));
         found
     }
 

@@ -8,8 +8,11 @@
 //! ```
 //!
 //! Synchronous and free of any runtime. A write changes the record and raises the revision under the service's own mutex; the
-//! sorted list is built by the first reader of a revision. Locks are taken in the order client → service → group index, and
-//! no method calls out while holding one except to [`Propagation`], whose implementations only note what they are told.
+//! sorted list is built by the first reader of a revision. What operators say about a service hangs on it in one box, which
+//! most services do without, and is laid over the records when the list is built.
+//!
+//! Locks are taken in the order client → service → group index or set of overridden services, and no method calls out while
+//! holding one except to [`Propagation`], whose implementations only note what they are told.
 
 mod admin;
 mod client;
