@@ -69,10 +69,13 @@ impl Play {
     }
 }
 
-/// What is found at which calls.
+/// What is found at which calls, and how many there were. With a fault, only its group is played.
 async fn play(fault: Option<Fault>) -> (Vec<(String, Kind)>, usize) {
     // The page of a status below 200 is no answer in HTTP.
-    let calls: Vec<Exchange> = vectors::http_2_5_1().into_iter().filter(|call| call.status >= 200).collect();
+    let mut calls: Vec<Exchange> = vectors::http_2_5_1().into_iter().filter(|call| call.status >= 200).collect();
+    if let Some((name, _)) = fault {
+        calls.retain(|call| name.starts_with(&format!("{}/", call.group())));
+    }
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address: SocketAddr = listener.local_addr().expect("a bound socket has an address");
     let play = Arc::new(Play { address, calls: calls.clone(), next: AtomicUsize::new(0), fault });
