@@ -94,7 +94,7 @@ impl NamingEventListener for Listener {
         let number = list.iter().find_map(|i| i.metadata.get(NUMBER)?.parse().ok());
         if let Some(number) = number {
             // Nobody waits any more once the run is over.
-            drop(self.0.send((number, now)));
+            let _: Result<_, _> = self.0.send((number, now));
         }
     }
 }
