@@ -1,3 +1,6 @@
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use axum::extract::{FromRequest, Request};
 use axum::http::header;
 use axum::response::Response;
@@ -13,7 +16,8 @@ const MAX_PARAMS: usize = 10_000;
 /// The parameters of a request, of its query and of its form body alike, whatever its method.
 #[derive(Debug, Default)]
 pub(super) struct Params {
-    pairs: Vec<(String, String)>,
+    /// Hashed, because a hostile request has thousands of names.
+    values: HashMap<String, String>,
     seen: usize,
 }
 
@@ -42,12 +46,17 @@ impl Params {
         if self.seen > MAX_PARAMS {
             return;
         }
-        match self.pairs.iter_mut().find(|(known, _)| *known == name) {
+        match self.values.entry(name) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(value);
+            }
             // The real server joins group and service from the first values. The values of any other repeated name it puts
             // into a hash set and takes what comes out first.
-            Some((name, known)) if !name.ends_with("Name") && bucket(&value) < bucket(known) => *known = value,
-            Some(_) => {}
-            None => self.pairs.push((name, value)),
+            Entry::Occupied(mut known) => {
+                if !known.key().ends_with("Name") && bucket(&value) < bucket(known.get()) {
+                    known.insert(value);
+                }
+            }
         }
     }
 
@@ -58,7 +67,7 @@ impl Params {
 
     /// As [`Params::get`], also when it is blank.
     pub(super) fn raw(&self, name: &str) -> Option<&str> {
-        self.pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.values.get(name).map(String::as_str)
     }
 }
 

@@ -40,20 +40,26 @@ struct Known {
 impl Known {
     fn all(context: &Context) -> Vec<Self> {
         let mut all: Vec<Self> = Vec::new();
-        context.connections.for_each(|connection| {
-            if let Some(client) = connection.registration().and_then(|registration| registration.client.clone()) {
-                all.push(Self { client, connection: Some(Arc::clone(connection)) });
-            }
-        });
-        let internal = context.registry.internal_clients().into_iter();
-        all.extend(internal.map(|client| Self { client, connection: None }));
+        context.connections.for_each(|connection| all.extend(Self::connected(connection)));
+        all.extend(context.registry.internal_clients().into_iter().map(Self::internal));
         all
+    }
+
+    fn connected(connection: &Arc<Connection>) -> Option<Self> {
+        let client = connection.registration()?.client.clone()?;
+        Some(Self { client, connection: Some(Arc::clone(connection)) })
+    }
+
+    fn internal(client: Arc<Client>) -> Self {
+        Self { client, connection: None }
     }
 
     /// The client that `clientId` names.
     fn of(context: &Context, form: &Form) -> Result<Self, Refusal> {
         let id = form.asked("clientId", "String")?;
-        let found = Self::all(context).into_iter().find(|known| *known.client.name == *id);
+        let connected = context.connections.get(id).and_then(|connection| Self::connected(&connection));
+        let internal = || context.registry.internal_clients().into_iter().find(|client| *client.name == *id);
+        let found = connected.or_else(|| internal().map(Self::internal));
         found.ok_or_else(|| ApiError::NotFound.refuse(404, &format!("clientId [ {id} ] not exist")))
     }
 
