@@ -52,8 +52,7 @@ async fn main() -> Result<(), Error> {
     println!("the consumer saw one leave after {:.1} ms", milliseconds(seen? - stopped));
 
     let started = Instant::now();
-    let (seen, joined) =
-        tokio::join!(wait_for(&mut changes, providers.len() + 1), Provider::start(&address, 3.0));
+    let (seen, joined) = tokio::join!(wait_for(&mut changes, providers.len() + 1), Provider::start(&address, 3.0));
     providers.push(joined?);
     println!("the consumer saw another join after {:.1} ms", milliseconds(seen? - started));
 
