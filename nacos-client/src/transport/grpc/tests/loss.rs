@@ -236,12 +236,13 @@ async fn g15_an_unreachable_registry_is_tried_for_ever_with_pauses() {
     });
     client.peer().await;
     client.connected().await;
-    assert!(Instant::now() <= opened + Duration::from_secs(6));
+    // Where nobody listens, the pause grows from a tenth of a second to between half a second and a whole one.
+    assert!(Instant::now() <= opened + Duration::from_secs(2));
     let tried = tried.lock().unwrap();
-    assert!(tried.len() >= 15 && tried.len() <= 40, "{}", tried.len());
+    assert!(tried.len() >= 60 && tried.len() <= 130, "{}", tried.len());
     for pair in tried.windows(2) {
         assert_ne!(pair[0].1, pair[1].1, "the servers take turns");
-        assert!(pair[1].0 - pair[0].0 <= Duration::from_secs(5));
+        assert!(pair[1].0 - pair[0].0 <= Duration::from_secs(1));
     }
 }
 
