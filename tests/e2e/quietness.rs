@@ -60,15 +60,20 @@ async fn t06_a_server_that_was_never_there_is_told_and_does_not_flood() {
     let closed = Proxy::closed().await;
     let silent = Proxy::closed().await;
     silent.be_silent().await;
-    for proxy in [closed, silent] {
+    for (proxy, cause) in [(closed, "refused"), (silent, "")] {
         let nacos = NamingService::builder().servers([proxy.entry(8848)]).build().expect("the settings are valid");
         let logs = Logs::capture();
-        let _registration = service(&nacos, "orders").register(mine(1)).expect("it is valid");
+        let registration = service(&nacos, "orders").register(mine(1)).expect("it is valid");
         ten_minutes_pass().await;
         let lines = logs.at(Level::INFO);
         assert!((3..FLOOD).contains(&lines.len()), "{} lines: {lines:?}", lines.len());
         let port = proxy.address().port().to_string();
-        assert!(lines.iter().any(|line| line.text.contains(&port)), "and what was really tried: {lines:?}");
+        assert!(
+            lines.iter().any(|line| line.text.contains(&port) && line.text.contains(cause)),
+            "what was really tried, and why it failed: {lines:?}"
+        );
+        let error = registration.confirmed_within(Duration::ZERO).await.expect_err("nobody is there").to_string();
+        assert!(error.contains(&port) && error.contains(cause), "{error}");
         nacos.shutdown(LONG).await;
     }
 }

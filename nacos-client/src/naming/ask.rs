@@ -8,9 +8,8 @@ use tokio::time::Instant;
 
 use super::backoff::Backoff;
 use super::client::Client;
-use super::status::describe;
 use super::trouble::Trouble;
-use crate::error::{QueryError, StartError};
+use crate::error::{QueryError, StartError, describe};
 use crate::transport::{Call, Reply, Session};
 
 impl Client {

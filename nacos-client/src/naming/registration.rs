@@ -9,7 +9,7 @@ use super::trouble::Trouble;
 use super::validate;
 use super::wait::{Ended, wait_for};
 use super::wishes::RegistrationStatus;
-use crate::error::{ConfirmError, RegisterError, StartError};
+use crate::error::{ConfirmError, RegisterError, StartError, describe};
 use crate::model::{Instance, InstanceKey, ServiceKey};
 
 /// One instance that this process wants registered.
@@ -153,7 +153,7 @@ impl Registration {
         } else {
             state.redo.persistent.trouble(&key).map(|trouble| trouble.to_string())
         };
-        own.or_else(|| self.client.transport.status().borrow().last_error.as_ref().map(ToString::to_string))
+        own.or_else(|| self.client.transport.status().borrow().last_error.as_ref().map(|error| describe(error)))
     }
 
     /// Changes the instance, which is validated first and then registered anew; a refusal of the old one is forgotten.
@@ -273,7 +273,7 @@ pub(crate) async fn wait_gone(
         Err(Ended::Start(error)) => Err(error.into()),
         Err(Ended::Deadline) => {
             let said = records.lock().redo.trouble().map(ToString::to_string);
-            let of_link = || client.transport.status().borrow().last_error.as_ref().map(ToString::to_string);
+            let of_link = || client.transport.status().borrow().last_error.as_ref().map(|error| describe(error));
             Err(ConfirmError::Deadline { waited: deadline, last_error: said.or_else(of_link) })
         }
     }

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::client::Client;
 use super::link::Link;
+use crate::error::describe;
 use crate::transport::{Phase, TransportStatus};
 
 /// Whether and where a client is connected.
@@ -116,20 +117,4 @@ impl StatusWatch {
             }
         }
     }
-}
-
-/// An error with all its causes, on one line.
-pub(crate) fn describe(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        let cause_text = cause.to_string();
-        // Some causes repeat what was said already.
-        if !text.ends_with(&cause_text) {
-            text.push_str(": ");
-            text.push_str(&cause_text);
-        }
-        source = cause.source();
-    }
-    text
 }

@@ -14,6 +14,7 @@ use super::{
     connection::{Attempt, Context, Control, Signal, run},
     state::{Action, Activity, Input, Machine},
 };
+use crate::error::describe;
 use crate::transport::{Epoch, Event, LinkError, LinkFault, Phase, TransportStatus};
 
 /// Signals that may wait for the supervisor: a connection sends few, and a request to move may be dropped.
@@ -100,15 +101,17 @@ impl Supervisor {
     fn ended(&mut self, id: Id, error: LinkError, crashed: bool) {
         let Some(running) = self.running.remove(&id) else { return };
         let epoch = running.epoch;
+        // "Refused" and "unreachable" differ only in the cause.
+        let text = describe(&error);
         if running.up {
-            tracing::info!(%epoch, %error, "disconnected");
+            tracing::info!(%epoch, error = %text, "disconnected");
             if crashed {
                 self.context.handler.handle(Event::Disconnected { epoch, cause: error.clone() });
             }
         } else if self.machine.failures() == 0 {
-            tracing::warn!(%epoch, %error, "cannot connect, trying on");
+            tracing::warn!(%epoch, error = %text, "cannot connect, trying on");
         } else {
-            tracing::debug!(%epoch, %error, failures = self.machine.failures(), "cannot connect");
+            tracing::debug!(%epoch, error = %text, failures = self.machine.failures(), "cannot connect");
         }
         let input = if error.fault.is_refusal() { Input::Refused(epoch) } else { Input::Down(epoch) };
         self.status.0.send_modify(|status| status.last_error = Some(error));
