@@ -4,6 +4,7 @@
 mod cli;
 
 use std::error::Error as _;
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -21,7 +22,9 @@ fn main() -> ExitCode {
         Ok(filter) => filter,
         Err(error) => return fail(&format!("--log {:?}: {error}", args.log)),
     };
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // Colours are for people: in a file or a pipe they would only be noise.
+    let colours = std::io::stderr().is_terminal();
+    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("cannot start the runtime: {error}")),

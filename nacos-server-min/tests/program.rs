@@ -83,6 +83,17 @@ async fn it_ends_cleanly_on_ctrl_c() {
 }
 
 #[tokio::test]
+async fn a_log_that_nobody_watches_has_no_colours() {
+    let mut running = start(program().args(["--port", "0", "--log", "info"])).await;
+    assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
+    let mut log = String::new();
+    let mut stderr = running.child.stderr.take().expect("piped");
+    timeout(PATIENCE, stderr.read_to_string(&mut log)).await.expect("in time").expect("UTF-8");
+    assert!(log.contains("server started"), "{log}");
+    assert!(!log.contains('\u{1b}'), "{log:?}");
+}
+
+#[tokio::test]
 async fn each_of_the_three_ports_is_named_when_it_is_taken() {
     let server = Server::builder().start().await.expect("free ports");
     let port = server.http_addr().port();
