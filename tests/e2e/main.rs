@@ -5,6 +5,7 @@
 mod support;
 
 mod addresses;
+mod applications;
 mod bad_input;
 mod calls;
 mod closing;
@@ -16,6 +17,7 @@ mod errors;
 mod freshness;
 mod handlers;
 mod hostile;
+mod hostile_clients;
 mod lifecycle;
 mod listening;
 mod moving;
@@ -25,5 +27,6 @@ mod quietness;
 mod reading;
 mod redo;
 mod registration;
+mod services;
 mod start;
 mod tolerance;
