@@ -1,9 +1,13 @@
 import com.alibaba.nacos.api.NacosFactory;
+import com.alibaba.nacos.api.naming.NamingMaintainFactory;
+import com.alibaba.nacos.api.naming.NamingMaintainService;
 import com.alibaba.nacos.api.naming.NamingService;
 import com.alibaba.nacos.api.naming.listener.EventListener;
 import com.alibaba.nacos.api.naming.listener.NamingEvent;
 import com.alibaba.nacos.api.naming.pojo.Instance;
 import com.alibaba.nacos.api.naming.pojo.ListView;
+import com.alibaba.nacos.api.naming.pojo.Service;
+import com.alibaba.nacos.api.selector.NoneSelector;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import java.io.BufferedReader;
@@ -23,16 +27,18 @@ public final class Driver {
     private static final PrintStream OUT = new PrintStream(System.out, true, StandardCharsets.UTF_8);
 
     private final NamingService naming;
+    private final NamingMaintainService maintain;
     private final Map<String, EventListener> listeners = new HashMap<>();
 
-    private Driver(NamingService naming) {
+    private Driver(NamingService naming, NamingMaintainService maintain) {
         this.naming = naming;
+        this.maintain = maintain;
     }
 
     public static void main(String[] args) throws Exception {
         Properties properties = new Properties();
         properties.put("serverAddr", args[0]);
-        Driver driver = new Driver(NacosFactory.createNamingService(properties));
+        Driver driver = new Driver(NacosFactory.createNamingService(properties), NamingMaintainFactory.createMaintainService(properties));
         print(Map.of("event", "ready"));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -83,6 +89,35 @@ public final class Driver {
                 return Map.of("count", view.getCount(), "names", view.getData());
             case "exit":
                 naming.shutDown();
+                maintain.shutDown();
+                return null;
+            default:
+                return manage(command, service, group);
+        }
+    }
+
+    /** The calls of the maintain service, which speaks HTTP. */
+    private Object manage(JsonNode command, String service, String group) throws Exception {
+        float threshold = (float) command.path("threshold").asDouble();
+        switch (command.get("cmd").asText()) {
+            case "create_service":
+                Service created = new Service();
+                created.setName(service);
+                created.setGroupName(group);
+                created.setProtectThreshold(threshold);
+                created.setMetadata(metadata(command));
+                maintain.createService(created, new NoneSelector());
+                return null;
+            case "update_service":
+                maintain.updateService(service, group, threshold, metadata(command));
+                return null;
+            case "query_service":
+                Service found = maintain.queryService(service, group);
+                return Map.of("name", found.getName(), "group", found.getGroupName(), "threshold", found.getProtectThreshold(), "metadata", found.getMetadata());
+            case "delete_service":
+                return maintain.deleteService(service, group);
+            case "update_instance":
+                maintain.updateInstance(service, group, instance(command.get("instance")));
                 return null;
             default:
                 throw new IllegalArgumentException("unknown command");
@@ -130,10 +165,14 @@ public final class Driver {
         instance.setEnabled(node.get("enabled").asBoolean());
         instance.setEphemeral(node.get("ephemeral").asBoolean());
         instance.setClusterName(node.get("cluster").asText());
+        instance.setMetadata(metadata(node));
+        return instance;
+    }
+
+    private static Map<String, String> metadata(JsonNode node) {
         Map<String, String> metadata = new HashMap<>();
         node.get("metadata").fields().forEachRemaining(entry -> metadata.put(entry.getKey(), entry.getValue().asText()));
-        instance.setMetadata(metadata);
-        return instance;
+        return metadata;
     }
 
     private static List<Map<String, Object>> plain(List<Instance> instances) {

@@ -13,9 +13,10 @@ import traceback
 from pathlib import Path
 
 import together
+from http_user import calls
 from peers import HERE, PEERS, build_ours, our_binary, run
-from process import CommandError, Driver, Failure, kill_children
-from scenarios import ALONE, Pair
+from process import CommandError, Driver, Failure, NoEvent, kill_children
+from scenarios import ALONE, Pair, maintain
 from selftest import selftest
 from servers import OurServer, RealServer
 from table import Table
@@ -30,7 +31,7 @@ SERVERS = {
 }
 DEFAULT = [f"{peer.name}@{OURS}" for peer in PEERS] + [f"nacos-client@{server}" for server in SERVERS if server != OURS]
 TOGETHER = ["cross", "restart", "kill -9", "exit"]
-SCENARIOS = [scenario.__name__ for scenario in ALONE] + TOGETHER
+SCENARIOS = [scenario.__name__ for scenario in [*ALONE, maintain, calls]] + TOGETHER
 SERVER_TOOLS = {name: ("java", "javac", "mvn") if name == NACOS204 else ("cargo",) for name in SERVERS}
 
 
@@ -144,10 +145,10 @@ def install(pairs, cache):
     if NACOS204 in servers:
         steps[NACOS204] = lambda cache: run(NACOS204, cache, [HERE / "nacos-server/build", "2.0.4.RELEASE"], {"NACOS_INTEROP_CACHE": str(cache)})
     # One package client works on one thing at a time, different ones side by side.
-    queues = {"maven": [], "go": [], "cargo": []}
+    queues = {}
     for name in steps:
-        tool = "maven" if name.startswith("java") or name == NACOS204 else "go" if name.startswith("go") else "cargo"
-        queues[tool].append(name)
+        queue = peers[name].queue if name in peers else "maven" if name == NACOS204 else "cargo"
+        queues.setdefault(queue, []).append(name)
     problems = {}
 
     def work(names):
@@ -187,18 +188,20 @@ def run_server(name, peers, cache, directory, table):
         began = time.monotonic()
         server.start()
         print(f"  {name} listens on {server.address} after {time.monotonic() - began:.1f} s", flush=True)
-        for pair in pairs:
+        talking = [pair for pair in pairs if pair.peer.drives]
+        for pair in talking:
             for role in ("provider", "consumer"):
                 place = directory / f"{pair.name}-{role}"
                 place.mkdir(parents=True)
                 setattr(pair, role, Driver(f"{pair.name}-{role}", pair.peer.command(cache, server.address, place), place))
-        started = together.for_each(pairs, ALONE[0])
-        for pair in pairs:
+        started = together.for_each(talking, ALONE[0])
+        for pair in talking:
             table.put(pair.name, name, "start", started[pair.name])
-        live = [pair for pair in pairs if not isinstance(started[pair.name], Exception)]
+        live = [pair for pair in pairs if not isinstance(started.get(pair.name), Exception)]
         together.for_each(live, lambda pair: alone(pair, table))
-        if live:
-            all_together(server, live, table)
+        talking = [pair for pair in live if pair.peer.drives]
+        if talking:
+            all_together(server, talking, table)
     except Exception:  # Whatever it was, every peer of this server must show a failure.
         problem = Failure(f"the run against {name} ended early: {traceback.format_exc()}")
         for pair in pairs:
@@ -211,11 +214,17 @@ def run_server(name, peers, cache, directory, table):
         server.stop()
 
 
+def scenarios_of(peer):
+    if not peer.drives:
+        return [calls]
+    return [*ALONE[1:], maintain] if peer.maintains else ALONE[1:]
+
+
 def alone(pair, table):
-    for scenario in ALONE[1:]:
+    for scenario in scenarios_of(pair.peer):
         try:
             outcome = scenario(pair)
-        except (Failure, CommandError) as problem:
+        except (Failure, CommandError, NoEvent) as problem:
             outcome = problem
         table.put(pair.name, pair.server.name, scenario.__name__, outcome)
 

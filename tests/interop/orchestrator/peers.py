@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from process import Failure
@@ -18,6 +19,14 @@ class Peer:
     """One SDK version. `tools` are the programs that must be there; `install` returns nothing and is quick the second time."""
 
     tools = ()
+    #: The package client that installs it; each works on one thing at a time.
+    queue = None
+    #: Whether it has drivers; the user of the HTTP API has none.
+    drives = True
+    #: Whether its SDK can manage services as well.
+    maintains = False
+    #: Whether its SDK has an event for an instance whose fields change, and not only for those that come and go.
+    hears_updates = True
 
     def __init__(self, name):
         self.name = name
@@ -34,6 +43,8 @@ class Peer:
 
 class JavaPeer(Peer):
     tools = ("java", "javac", "mvn")
+    queue = "maven"
+    maintains = True
 
     def __init__(self, version):
         super().__init__(f"java-{version}")
@@ -66,6 +77,7 @@ class JavaPeer(Peer):
 
 class GoPeer(Peer):
     tools = ("go",)
+    queue = "go"
 
     def install(self, cache):
         home = cache / "go"
@@ -79,25 +91,61 @@ class GoPeer(Peer):
         return [cache / "go/driver", address, directory]
 
 
-class RustSdkPeer(Peer):
+class PythonPeer(Peer):
+    tools = ("python3",)
+    queue = "pip"
+
+    def install(self, cache):
+        home, requirements = cache / "python", HERE / "python/requirements.txt"
+        stamp, wanted = home / "stamp", hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        shutil.rmtree(home, ignore_errors=True)
+        run(self.name, cache, [sys.executable, "-m", "venv", home])
+        run(self.name, cache, [home / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", requirements])
+        stamp.write_text(wanted)
+
+    def command(self, cache, address, directory):
+        return [cache / "python/bin/python", HERE / "python/driver.py", address, directory]
+
+
+class RustPeer(Peer):
+    """The Rust crates are built together, since they share most of what they need."""
+
     tools = ("cargo",)
+    queue = "cargo"
+
+    def __init__(self, name, binary, hears_updates=True):
+        super().__init__(name)
+        self.binary = binary
+        self.hears_updates = hears_updates
 
     def install(self, cache):
         env = {"CARGO_TARGET_DIR": str(cache / "rust-sdk")}
         run(self.name, cache, ["cargo", "build", "--quiet", "--locked", "--manifest-path", HERE / "rust-sdk/Cargo.toml"], env)
 
     def command(self, cache, address, directory):
-        return [cache / "rust-sdk/debug/interop-rust-sdk", address, directory]
+        return [cache / "rust-sdk/debug" / self.binary, address, directory]
 
 
 class OurPeer(Peer):
     tools = ("cargo",)
+    queue = "cargo"
 
     def install(self, cache):
         build_ours(cache)
 
     def command(self, cache, address, directory):
         return [our_binary("interop_client"), address, directory]
+
+
+class HttpUser(Peer):
+    """A person who types calls of the HTTP API; see http_user.py."""
+
+    drives = False
+
+    def install(self, cache):
+        pass
 
 
 def build_ours(cache):
@@ -131,4 +179,7 @@ def run(name, cache, command, env=None, cwd=None):
         raise Failure(f"{command[0]} ended with {done.returncode}:\n    | {tail}")
 
 
-PEERS = [JavaPeer("2.5.1"), JavaPeer("3.1.0"), GoPeer("go-2.3.5"), RustSdkPeer("rust-sdk-0.8.3"), OurPeer("nacos-client")]
+PEERS = [
+    JavaPeer("2.5.1"), JavaPeer("3.1.0"), GoPeer("go-2.3.5"), PythonPeer("python-3.2.0"), RustPeer("rust-sdk-0.8.3", "interop-rust-sdk"),
+    RustPeer("nrc-grpc-0.3.3", "interop-nrc", hears_updates=False), OurPeer("nacos-client"), HttpUser("http-user"),
+]

@@ -16,6 +16,10 @@ class CommandError(Exception):
     """A driver's SDK refused a command; the text is the SDK's own."""
 
 
+class NoEvent(Exception):
+    """An SDK's list shows a change that it had no event for."""
+
+
 def wait_until(what, deadline_s, probe, log_tail=lambda: ""):
     """Calls probe() until it returns (True, seen) and returns seen; fails after deadline_s seconds with what was seen last."""
     end = time.monotonic() + deadline_s

@@ -3,7 +3,8 @@
 import contextlib
 import io
 
-from process import CommandError, Failure
+from http_user import JSON, TEXT, right
+from process import CommandError, Failure, NoEvent
 from scenarios import equal
 from table import Table
 
@@ -22,8 +23,16 @@ OUTCOMES = [
     ("new", Failure("seen: []"), "FAIL"),
     ("old", CommandError("302 Not Found"), "unsupported"),
     ("old", CommandError("broken pipe"), "FAIL"),
+    ("old", NoEvent("Not Found by an event"), "unsupported"),
+    ("new", NoEvent("Not Found by an event"), "FAIL"),
     ("old", Failure("Not Found"), "FAIL"),
     ("old", "three, then two", "FAIL"),
+]
+ANSWER = (200, JSON, {"count": 1, "hosts": [{"ip": "a"}, {"ip": "b"}]})
+SEEN = '{"lastRefTime":1,"count":1,"hosts":[{"ip":"b"},{"ip":"a"}]}'
+WRONG_ANSWERS = [
+    (400, JSON, SEEN), (200, TEXT, SEEN), (200, None, SEEN), (200, JSON, SEEN.replace('"count":1', '"count":2')), (200, JSON, SEEN.replace('"b"', '"c"')),
+    (200, JSON, '{"count":1}'), (200, JSON, "ok"),
 ]
 
 
@@ -40,3 +49,8 @@ def selftest():
         cell = table.cells["peer", server, "batch"][0]
         assert cell == expected, f"{outcome!r} on {server} must be {expected}, is {cell}"
         assert bool(table.failed()) == (expected == "FAIL")
+    assert right(*ANSWER, 200, JSON, SEEN), "times and the order of instances must not matter"
+    for wrong in WRONG_ANSWERS:
+        assert not right(*ANSWER, *wrong), f"the answer {wrong} must not pass"
+    assert right(200, TEXT, "ok", 200, TEXT, "ok") and not right(200, TEXT, "ok", 200, TEXT, "OK"), "a text must be the same"
+    assert right(200, JSON, {"a"}, 200, JSON, '{"a":1}') and not right(200, JSON, {"a"}, 200, JSON, '{"a":1,"b":1}'), "keys must be the same"

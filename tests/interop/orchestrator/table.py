@@ -3,7 +3,7 @@
 import re
 import threading
 
-from process import CommandError
+from process import CommandError, NoEvent
 
 
 class Table:
@@ -28,7 +28,7 @@ class Table:
                 cell = ("FAIL", f"passed, though unsupported.json expects the error {entry['error']!r}: the entry is no longer needed")
             else:
                 cell = ("pass", outcome or "")
-        elif entry and isinstance(outcome, CommandError) and re.search(entry["error"], str(outcome)):
+        elif entry and isinstance(outcome, (CommandError, NoEvent)) and re.search(entry["error"], str(outcome)):
             cell = ("unsupported", f"{outcome}: {entry['reason']}")
         else:
             cell = ("FAIL", str(outcome) or repr(outcome))
