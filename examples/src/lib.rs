@@ -1,11 +1,13 @@
-//! What the examples share: a small HTTP service, a caller, and a table of who answered how often.
+//! What the examples share: a small HTTP service, a caller, command-line options, and a table of who answered how often.
 
 mod caller;
 mod http_service;
+mod options;
 mod shares;
 mod signal;
 
 pub use caller::{CallError, Caller};
 pub use http_service::HttpService;
+pub use options::RegistryOptions;
 pub use shares::print_shares;
 pub use signal::stop_signal;

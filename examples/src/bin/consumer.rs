@@ -9,21 +9,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Parser;
-use examples::{Caller, print_shares, stop_signal};
-use nacos_client::{NamingService, Select, ServiceChange};
+use examples::{Caller, RegistryOptions, print_shares, stop_signal};
+use nacos_client::{Select, ServiceChange};
 
 /// Calls a service's instances by weight and watches its list.
 #[derive(Parser)]
 struct Options {
-    /// Nacos servers, as host:port; repeat it for several.
-    #[arg(long = "server", default_value = "127.0.0.1:8848")]
-    servers: Vec<String>,
-    /// Namespace id.
-    #[arg(long, default_value = "public")]
-    namespace: String,
-    /// Service to call.
-    #[arg(long, default_value = "order-service")]
-    service: String,
+    #[command(flatten)]
+    registry: RegistryOptions,
     /// Calls to make, once there is an instance.
     #[arg(long, default_value_t = 3_000)]
     calls: u32,
@@ -37,10 +30,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     let options = Options::parse();
 
-    let nacos = NamingService::builder().servers(&options.servers).namespace(&options.namespace).build()?;
-    let service = nacos.service(&*options.service)?;
+    let nacos = options.registry.client()?;
+    let service = nacos.service(&*options.registry.service)?;
     let mut changes = service.subscribe(Select::healthy());
-    println!("waiting for an instance of {}", options.service);
+    println!("waiting for an instance of {}", options.registry.service);
     while let Some(change) = changes.next().await {
         print_change(&change);
         if !change.instances().is_empty() {

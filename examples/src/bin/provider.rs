@@ -9,21 +9,14 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::Parser;
-use examples::{HttpService, stop_signal};
-use nacos_client::{Instance, NamingService};
+use examples::{HttpService, RegistryOptions, stop_signal};
+use nacos_client::Instance;
 
 /// Serves HTTP and registers itself with a Nacos server.
 #[derive(Parser)]
 struct Options {
-    /// Nacos servers, as host:port; repeat it for several.
-    #[arg(long = "server", default_value = "127.0.0.1:8848")]
-    servers: Vec<String>,
-    /// Namespace id.
-    #[arg(long, default_value = "public")]
-    namespace: String,
-    /// Service to register for.
-    #[arg(long, default_value = "order-service")]
-    service: String,
+    #[command(flatten)]
+    registry: RegistryOptions,
     /// Address to listen on; port 0 takes a free one.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
@@ -41,14 +34,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let options = Options::parse();
 
     let http = HttpService::start(options.listen).await?;
-    let nacos = NamingService::builder().servers(&options.servers).namespace(&options.namespace).build()?;
+    let nacos = options.registry.client()?;
     let instance = Instance::new(http.addr()).weight(options.weight).cluster(&options.cluster);
-    let registration = nacos.service(&*options.service)?.register(instance)?;
+    let registration = nacos.service(&*options.registry.service)?.register(instance)?;
     println!("serving on {}", http.addr());
 
     // Not confirmed in time is no reason to give up: the wish stays, and is fulfilled when a server can be reached.
     match registration.confirmed().await {
-        Ok(()) => println!("registered for {}", options.service),
+        Ok(()) => println!("registered for {}", options.registry.service),
         Err(error) => println!("not registered yet: {error}"),
     }
 
