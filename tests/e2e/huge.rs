@@ -1,0 +1,145 @@
+//! One service of many thousand instances: whoever reads it sees whole lists only, and a change costs what it changes.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use futures_util::future::join_all;
+use nacos_client::{Select, ServiceSnapshot};
+use nacos_proto::grpc::{BATCH_REGISTER, BatchInstanceRequest, BatchInstanceResponse, Instance as WireInstance};
+
+use crate::support::client::told;
+use crate::support::consumer::{marked, prompt, service, subscribed};
+use crate::support::wait::{eventually, in_time};
+use crate::support::witness::{Witness, foreign};
+use crate::support::world::{Registry, World, in_our_worlds, unique};
+
+in_our_worlds!(readers_during_a_hundred_thousand_writes_see_whole_lists_only);
+
+/// Makes `instances` all that the connection publishes into the service, in one write.
+async fn publish(witness: &Witness, name: &str, instances: Vec<WireInstance>) {
+    let batch = BatchInstanceRequest {
+        namespace: Some("public".to_owned()),
+        service_name: Some(name.to_owned()),
+        group_name: Some("DEFAULT_GROUP".to_owned()),
+        kind: Some(BATCH_REGISTER.to_owned()),
+        instances: Some(instances.into_iter().map(Some).collect()),
+    };
+    witness.call::<_, BatchInstanceResponse>(&batch).await.expect("the batch is accepted");
+}
+
+/// The instances of one writer in one of its rounds: as many as in all other rounds, all with the same mark.
+fn round_of(writer: u8, round: usize, size: usize) -> Vec<WireInstance> {
+    let ip = Some(format!("10.1.1.{writer}"));
+    (1..=size)
+        .map(|port| WireInstance { ip: ip.clone(), ..marked(i32::try_from(port).expect("a port"), round) })
+        .collect()
+}
+
+/// Checks that a list has all instances of each writer or none, from one round each.
+fn is_whole<'a>(size: usize, rows: impl Iterator<Item = (&'a str, &'a str)>) -> usize {
+    let mut writers: std::collections::BTreeMap<&str, (usize, &str)> = std::collections::BTreeMap::new();
+    for (ip, mark) in rows {
+        let (count, round) = writers.entry(ip).or_insert((0, mark));
+        *count += 1;
+        assert_eq!(*round, mark, "rounds of {ip} are mixed");
+    }
+    for (ip, (count, _)) in &writers {
+        assert_eq!(*count, size, "a part of {ip}");
+    }
+    writers.len()
+}
+
+fn snapshot_is_whole(size: usize, list: &ServiceSnapshot) -> usize {
+    is_whole(size, list.instances().iter().map(|i| (i.ip.as_str(), i.metadata["mark"].as_str())))
+}
+
+async fn by_http(registry: &Registry, name: &str, size: usize) -> usize {
+    let list = registry.v1("GET", &format!("/instance/list?serviceName={name}")).await;
+    let hosts = list["hosts"].as_array().expect("a list").iter();
+    let text = |value: &serde_json::Value| value.as_str().expect("a text").to_owned();
+    let rows: Vec<_> = hosts.map(|host| (text(&host["ip"]), text(&host["metadata"]["mark"]))).collect();
+    is_whole(size, rows.iter().map(|(ip, mark)| (ip.as_str(), mark.as_str())))
+}
+
+async fn by_query(witness: &Witness, name: &str, size: usize) -> usize {
+    let list = witness.instances(name).await;
+    let rows = list.iter().map(|i| {
+        let mark = i.metadata.iter().find(|(key, _)| key.as_str() == "mark").map(|(_, mark)| mark.as_str());
+        (i.ip.as_deref().expect("an address"), mark.expect("a mark"))
+    });
+    is_whole(size, rows)
+}
+
+async fn readers_during_a_hundred_thousand_writes_see_whole_lists_only(world: World) {
+    const WRITERS: u8 = 4;
+    const SIZE: usize = 100;
+    // Each round of a writer replaces all of its instances. The odd server only has to show that it is as consistent.
+    let rounds = if matches!(world, World::Standard) { 250 } else { 25 };
+    let registry = world.registry().await;
+    let (name, consumer) = (unique("orders"), prompt(&registry));
+    let mut changes = service(&consumer, &name).subscribe(Select::all());
+    let (writing, reads) = (AtomicBool::new(true), AtomicUsize::new(0));
+    let writer = async |number: u8| {
+        let witness = registry.witness().await;
+        for round in 0..rounds {
+            publish(&witness, &name, round_of(number, round, SIZE)).await;
+        }
+        witness
+    };
+    let writers = async {
+        let done = join_all((0..WRITERS).map(&writer)).await;
+        writing.store(false, Ordering::Relaxed);
+        done
+    };
+    let readers = async {
+        let witness = registry.witness().await;
+        while writing.load(Ordering::Relaxed) {
+            by_http(&registry, &name, SIZE).await;
+            by_query(&witness, &name, SIZE).await;
+            reads.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let subscriber = async {
+        // The last round of all of them, with whole lists on the way.
+        let last = (rounds - 1).to_string();
+        told(&mut changes, "the last list is pushed", |list| {
+            let writers = snapshot_is_whole(SIZE, list);
+            writers == usize::from(WRITERS) && list.instances().iter().all(|i| i.metadata["mark"] == last)
+        })
+        .await;
+    };
+    let (staying, (), ()) = tokio::join!(writers, readers, subscriber);
+    assert!(reads.load(Ordering::Relaxed) > 0);
+    eventually("HTTP shows all of them", async || {
+        (by_http(&registry, &name, SIZE).await == usize::from(WRITERS)).then_some(())
+    })
+    .await;
+    drop(staying);
+}
+
+#[tokio::test]
+async fn ten_thousand_instances_are_listed_pushed_and_changed() {
+    let registry = World::Standard.registry().await;
+    let (name, consumer, one) = (unique("orders"), prompt(&registry), registry.witness().await);
+    let many: Vec<Witness> = join_all((0..10).map(|_| registry.witness())).await;
+    for (number, witness) in (0..).zip(&many) {
+        publish(witness, &name, round_of(number, 0, 1_000)).await;
+    }
+    let mut changes = subscribed(&service(&consumer, &name)).await;
+    told(&mut changes, "all are pushed", |list| list.len() == 10_000).await;
+    let before = registry.server().counters();
+    one.register(&name, foreign(1)).await;
+    told(&mut changes, "one more is pushed", |list| list.len() == 10_001).await;
+    // A burst of changes is a few lists for the subscriber, not one each.
+    for round in 0..1_000 {
+        one.register(&name, marked(1, round)).await;
+    }
+    told(&mut changes, "the last change is pushed", |list| {
+        list.instances().iter().any(|i| i.metadata.get("mark").is_some_and(|mark| mark == "999"))
+    })
+    .await;
+    let after = registry.server().counters();
+    assert_eq!(after.requests - before.requests, 1_001);
+    assert!(after.pushes - before.pushes <= 500, "{} pushes of 10 000 instances", after.pushes - before.pushes);
+    drop(in_time("all leave at once", async { many }).await);
+    told(&mut changes, "one is left", |list| list.len() == 1).await;
+}
