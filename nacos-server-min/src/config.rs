@@ -29,11 +29,12 @@ pub struct Settings {
     pub max_message_size: usize,
     /// Memory that half-received messages of more than 64 KiB may take in the whole server, in bytes. Default 256 MiB.
     pub max_buffered: usize,
-    /// Largest set of request headers, in bytes. Default 16 KiB.
+    /// Largest set of headers of a gRPC request, in bytes. Default 16 KiB.
     pub max_header_size: u32,
     /// From accepting a connection to its first byte. Default 10 s.
     pub handshake_timeout: Duration,
-    /// A connection without a set-up and without requests is closed after so long. Default 60 s.
+    /// A gRPC connection without a set-up and without requests is closed after so long, and an HTTP connection on which
+    /// nothing moves. Default 60 s.
     pub unregistered_timeout: Duration,
     /// A registered connection that was silent for so long is probed. Default 20 s.
     pub detection_idle: Duration,

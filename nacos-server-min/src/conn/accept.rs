@@ -7,6 +7,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
+use super::stalling::StallGuard;
 use super::tracked::TrackedExecutor;
 use crate::api::grpc::GrpcService;
 use crate::api::http::HttpService;
@@ -157,6 +158,8 @@ async fn first_byte(stream: &TcpStream, connection: &Connection) -> Option<u8> {
 
 async fn serve_http(context: Arc<Context>, service: HttpService, stream: TcpStream, close: CancellationToken) {
     let io = GatedIo::new(stream, Arc::<Gate>::default(), Arc::clone(&context.fault.gate));
+    // A body that stops in the middle, or an answer that nobody fetches, does not hold the connection for ever.
+    let io = StallGuard::new(io, context.settings.unregistered_timeout);
     let mut http1 = hyper::server::conn::http1::Builder::new();
     http1.timer(TokioTimer::new()).header_read_timeout(context.settings.handshake_timeout);
     let serving = http1.serve_connection(TokioIo::new(io), service);

@@ -5,6 +5,7 @@ mod connection;
 mod detection;
 mod liveness;
 mod setup_gate;
+mod stalling;
 mod table;
 mod tracked;
 

@@ -219,6 +219,20 @@ async fn a_connection_that_says_nothing_is_closed() {
 }
 
 #[tokio::test]
+async fn a_form_that_stops_in_the_middle_ends_its_connection() {
+    let mut settings = Settings::default();
+    settings.unregistered_timeout = Duration::from_millis(50);
+    let server = Server::builder().settings(settings).start().await.expect("free ports");
+    let mut tcp = TcpStream::connect(server.http_addr()).await.expect("the server listens");
+    let head = "POST /nacos/v1/ns/instance HTTP/1.1\r\nhost: x\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+    tcp.write_all(format!("{head}content-length: 100\r\n\r\nip=").as_bytes()).await.expect("written");
+    let mut rest = Vec::new();
+    // Whether it is closed or reset, it is over.
+    drop(tokio::time::timeout(PATIENCE, tcp.read_to_end(&mut rest)).await.expect("closed in time"));
+    still_serves(&server).await;
+}
+
+#[tokio::test]
 async fn too_many_connections_are_turned_away_and_the_others_served() {
     let mut settings = Settings::default();
     settings.max_connections = 3;
