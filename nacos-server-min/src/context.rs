@@ -186,6 +186,7 @@ impl Context {
     fn encode(&self, view: &View, last_ref_time: i64, request: ListRequest<'_>) -> Bytes {
         let ListRequest { group, name, form, clusters, healthy_only } = request;
         let omit_missing = self.oddities.is_some();
+        self.counters.lists_encoded.add();
         ListJson { group, name, form, view, clusters, healthy_only, last_ref_time, omit_missing }.encode()
     }
 }

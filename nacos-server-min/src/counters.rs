@@ -32,6 +32,8 @@ counters! {
     requests_refused,
     /// HTTP requests answered.
     http_requests,
+    /// Lists written as JSON, for answers and for pushes. Subscribers with the same filter share theirs.
+    lists_encoded,
     /// Pushes written, repetitions included.
     pushes,
     /// Of those, pushes of a list that was sent before and not acknowledged.

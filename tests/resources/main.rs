@@ -1,6 +1,8 @@
-//! What a client takes and gives back: allocations, memory, tasks and descriptors.
+//! What a client and a server take and give back: allocations, memory, tasks and descriptors.
 //!
 //! These are counted for the whole process, so the tests of this program run one after the other.
+
+mod server;
 
 use std::alloc::System;
 use std::fs;
