@@ -135,7 +135,7 @@ impl Core {
     pub(crate) fn holding(&self, key: &ServiceKey, now: Instant) {
         self.counters.holds.add();
         if let Some(left_out) = self.held_log.pass(now) {
-            tracing::warn!(service = %key, left_out, "instances are missing from a list that is not trusted yet, keeping them");
+            tracing::warn!(service = %key, lines_left_out = left_out, "instances are missing from a list that is not trusted yet, keeping them");
         }
     }
 

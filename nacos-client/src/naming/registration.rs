@@ -9,7 +9,7 @@ use super::trouble::Trouble;
 use super::validate;
 use super::wait::{Ended, wait_for};
 use super::wishes::RegistrationStatus;
-use crate::error::{ConfirmError, RegisterError, StartError, describe};
+use crate::error::{ConfirmError, InvalidArgument, RegisterError, StartError, describe};
 use crate::model::{Instance, InstanceKey, ServiceKey};
 
 /// One instance that this process wants registered.
@@ -157,16 +157,19 @@ impl Registration {
     }
 
     /// Changes the instance, which is validated first and then registered anew; a refusal of the old one is forgotten.
-    /// The address and the cluster may change too.
+    /// The address and the cluster may change too, but an ephemeral instance does not become persistent, nor the other way
+    /// round: that takes another registration. Of two changes at the same time one may be lost.
     ///
     /// # Errors
     /// If the new instance is invalid, or there is nothing to change any more; then nothing changes.
     pub fn update(&self, change: impl FnOnce(Instance) -> Instance) -> Result<(), RegisterError> {
         self.client.start()?;
         let current = self.instance().ok_or(RegisterError::Withdrawn)?;
-        let mut new = change(Instance::clone(&current));
-        // One handle stands for one kind: the other kind needs another request and another life.
-        new.ephemeral = self.ephemeral;
+        let new = change(Instance::clone(&current));
+        if new.ephemeral != self.ephemeral {
+            // One handle stands for one kind: the other kind needs another request and another life.
+            return Err(InvalidArgument::new("ephemeral", "cannot change, register another instance").into());
+        }
         validate::instance(&self.client.core.config, &new)?;
         let mut key = self.key.lock().unwrap_or_else(PoisonError::into_inner);
         let (old_key, new_key) = (key.clone(), new.key());

@@ -275,7 +275,9 @@ impl Worker {
             return;
         }
         match self.core.failed_writes_log.pass(now) {
-            Some(left_out) => tracing::warn!(%service, %error, left_out, "a registration is not accepted, trying on"),
+            Some(left_out) => {
+                tracing::warn!(%service, %error, lines_left_out = left_out, "a registration is not accepted, trying on")
+            }
             None => tracing::debug!(%service, %error, "a registration is not accepted"),
         }
     }

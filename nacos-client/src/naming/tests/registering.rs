@@ -93,6 +93,9 @@ async fn an_update_may_move_the_instance() {
     registration.confirmed().await.unwrap();
     assert_eq!(mock.held(&key("s")), [2]);
     assert!(matches!(registration.update(|i| i.weight(-1.0)), Err(RegisterError::Invalid(_))));
+    assert!(
+        matches!(registration.update(Instance::persistent), Err(RegisterError::Invalid(e)) if e.field == "ephemeral")
+    );
     assert_eq!(registration.instance().unwrap().weight, 1.0, "an invalid update leaves no wish");
     registration.withdraw().await.unwrap();
     assert!(mock.held(&key("s")).is_empty());
