@@ -7,9 +7,10 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use futures_util::stream::{self, Pending};
+use futures_util::stream::{self, Stream, StreamExt};
 use nacos_proto::grpc::InstanceResponse;
 use nacos_proto::{Payload, REQUEST_PATH};
+use tokio::sync::broadcast;
 use tokio::task::JoinHandle;
 use tonic::body::Body;
 use tonic::server::{Grpc, NamedService, StreamingService, UnaryService};
@@ -26,15 +27,19 @@ pub(crate) struct IdleServer {
 }
 
 impl IdleServer {
-    /// Listens on a free port of the loopback interface.
-    pub(crate) fn start() -> Result<Self, super::Failure> {
+    /// Listens on a free port of the loopback interface. With every request, all streams get a constant list of so many bytes;
+    /// nothing if 0.
+    pub(crate) fn start(pushed: usize) -> Result<Self, super::Failure> {
         let incoming = TcpIncoming::bind(SocketAddr::from(([127, 0, 0, 1], 0)))?.with_nodelay(Some(true));
         let address = incoming.local_addr()?;
-        let unary = Unary(Payload::encode_json(&InstanceResponse {
+        let answer = Payload::encode_json(&InstanceResponse {
             kind: Some("registerInstance".to_owned()),
             ..InstanceResponse::default()
-        }));
-        let server = Server::builder().add_service(unary).add_service(Bidirectional);
+        });
+        let list = (pushed > 0).then(|| Payload::new("NotifySubscriberRequest", vec![b' '; pushed].into()));
+        let streams = broadcast::Sender::new(WAITING);
+        let unary = Unary { answer, list, streams: streams.clone() };
+        let server = Server::builder().add_service(unary).add_service(Bidirectional(streams));
         // Ends when the handle is dropped.
         let task = tokio::spawn(async move { drop(server.serve_with_incoming(incoming).await) });
         Ok(Self { address, task })
@@ -53,12 +58,21 @@ impl Drop for IdleServer {
 
 type Called = Pin<Box<dyn Future<Output = Result<http::Response<Body>, Infallible>> + Send>>;
 
+type Lists = Pin<Box<dyn Stream<Item = Result<Payload, Status>> + Send>>;
+
+/// Lists that a slow stream may lag behind by.
+const WAITING: usize = 64;
+
 fn codec() -> ProstCodec<Payload, Payload> {
     ProstCodec::default()
 }
 
 #[derive(Clone)]
-struct Unary(Payload);
+struct Unary {
+    answer: Payload,
+    list: Option<Payload>,
+    streams: broadcast::Sender<Payload>,
+}
 
 impl NamedService for Unary {
     const NAME: &'static str = "Request";
@@ -69,7 +83,11 @@ impl UnaryService<Payload> for Unary {
     type Future = Ready<Result<Response<Payload>, Status>>;
 
     fn call(&mut self, _: Request<Payload>) -> Self::Future {
-        ready(Ok(Response::new(self.0.clone())))
+        if let Some(list) = &self.list {
+            // Nobody listening is no failure.
+            drop(self.streams.send(list.clone()));
+        }
+        ready(Ok(Response::new(self.answer.clone())))
     }
 }
 
@@ -93,9 +111,9 @@ impl tonic::codegen::Service<http::Request<Body>> for Unary {
     }
 }
 
-/// Takes the set-up and says nothing.
+/// Takes the set-up and says what it is told to.
 #[derive(Clone)]
-struct Bidirectional;
+struct Bidirectional(broadcast::Sender<Payload>);
 
 impl NamedService for Bidirectional {
     const NAME: &'static str = "BiRequestStream";
@@ -103,11 +121,12 @@ impl NamedService for Bidirectional {
 
 impl StreamingService<Payload> for Bidirectional {
     type Response = Payload;
-    type ResponseStream = Pending<Result<Payload, Status>>;
+    type ResponseStream = Lists;
     type Future = Ready<Result<Response<Self::ResponseStream>, Status>>;
 
     fn call(&mut self, _: Request<Streaming<Payload>>) -> Self::Future {
-        ready(Ok(Response::new(stream::pending())))
+        let lists = stream::unfold(self.0.subscribe(), async |mut lists| Some((lists.recv().await.ok()?, lists)));
+        ready(Ok(Response::new(Box::pin(lists.map(Ok)))))
     }
 }
 
@@ -121,6 +140,7 @@ impl tonic::codegen::Service<http::Request<Body>> for Bidirectional {
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Called {
-        Box::pin(async move { Ok(Grpc::new(codec()).streaming(Bidirectional, request).await) })
+        let service = self.clone();
+        Box::pin(async move { Ok(Grpc::new(codec()).streaming(service, request).await) })
     }
 }

@@ -49,11 +49,44 @@ fn load() -> Option<String> {
 
 /// Processor seconds that this process has used so far, to a hundredth; 0 where the system does not tell.
 pub(crate) fn cpu_seconds() -> f64 {
+    own_ticks(2) / 100.0
+}
+
+/// The same with the processes that it started, once they have ended.
+fn cpu_seconds_with_children() -> f64 {
+    own_ticks(4) / 100.0
+}
+
+fn own_ticks(fields: usize) -> f64 {
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name in brackets may hold spaces; user and system time are the 12th and 13th fields after it.
-    let fields = stat.rsplit(')').next().unwrap_or_default();
-    let ticks: f64 = fields.split_whitespace().skip(11).take(2).filter_map(|f| f.parse::<f64>().ok()).sum();
-    ticks / 100.0
+    // The name in brackets may hold spaces; user and system time are the 12th and 13th fields after it, those of ended children
+    // follow.
+    let after = stat.rsplit(')').next().unwrap_or_default();
+    after.split_whitespace().skip(11).take(fields).filter_map(|f| f.parse::<f64>().ok()).sum()
+}
+
+/// Processor seconds that another process has used so far, by its threads that still run; 0 where the system does not tell.
+pub(crate) fn cpu_seconds_of(process: u32) -> f64 {
+    let Ok(threads) = std::fs::read_dir(format!("/proc/{process}/task")) else { return 0.0 };
+    let nanoseconds = threads.flatten().filter_map(|thread| {
+        let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_whitespace().next()?.parse::<f64>().ok()
+    });
+    nanoseconds.sum::<f64>() / 1e9
+}
+
+/// Resident memory of a process in bytes.
+pub(crate) fn resident(process: u32) -> Option<f64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+    Some(line.split_whitespace().next()?.parse::<f64>().ok()? * 1_024.0)
+}
+
+/// How many files and sockets this process may have open.
+pub(crate) fn open_files() -> Option<usize> {
+    let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 /// Watches how much of the processors others use meanwhile: figures of a busy machine say little.
@@ -65,13 +98,14 @@ pub(crate) struct Others {
 
 impl Others {
     pub(crate) fn watch() -> Self {
-        Self { start: Instant::now(), machine: busy_seconds(), own: cpu_seconds() }
+        Self { start: Instant::now(), machine: busy_seconds(), own: cpu_seconds_with_children() }
     }
 
-    /// Their share of the whole machine since the start, in percent. Processes started by this one count as others.
+    /// Their share of the whole machine since the start, in percent. Processes that this one started count as its
+    /// own once they have ended.
     pub(crate) fn percent(&self) -> f64 {
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as f64;
-        let foreign = (busy_seconds() - self.machine) - (cpu_seconds() - self.own);
+        let foreign = (busy_seconds() - self.machine) - (cpu_seconds_with_children() - self.own);
         (100.0 * foreign / (self.start.elapsed().as_secs_f64() * cores)).max(0.0)
     }
 }

@@ -1,11 +1,20 @@
 //! Measures the project beside the crate `nacos-sdk` and beside a server that does nothing; see `BENCHMARKS.md`.
 
+mod connections;
+mod fanout;
+mod http;
+mod http_load;
+mod huge;
+mod idle_http;
 mod idle_server;
+mod incoming;
 mod latency;
 mod machine;
+mod memory;
 mod ours;
 mod peer;
 mod pick;
+mod process;
 mod raw;
 mod recovery;
 mod register;
@@ -17,6 +26,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 use machine::Machine;
+use process::Role;
 use report::Table;
 use serde_json::{Value, json};
 
@@ -64,11 +74,25 @@ enum Part {
     Recovery,
     /// Registrations per second that the server takes, beside a tonic server that does nothing.
     Server,
-    /// Runs our server until it is killed (used by `recovery`).
+    /// From a change to the moment when the last of 100 subscribers has the list of 100 instances.
+    Fanout,
+    /// Resident memory of the server's process: idle, and for each instance.
+    Memory,
+    /// Memory that the server takes for each of 10 000 connections.
+    Connections,
+    /// Lists and registrations per second over HTTP, beside an axum server that does nothing.
+    Http,
+    /// What a change costs in a service with very many instances.
+    Huge,
+    /// Runs a server until it is killed (used by most parts above).
     #[command(hide = true)]
     Serve {
         #[arg(long)]
         port: u16,
+        #[arg(long)]
+        role: Role,
+        #[arg(long)]
+        answer: usize,
     },
 }
 
@@ -92,8 +116,8 @@ fn main() -> Result<(), Failure> {
     let options = Options::parse();
     let part = options.part.unwrap_or(Part::All);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    if let Part::Serve { port } = part {
-        return runtime.block_on(recovery::serve(port));
+    if let Part::Serve { port, role, answer } = part {
+        return runtime.block_on(process::serve(role, port, answer));
     }
     let machine = Machine::look();
     println!("{machine}");
@@ -129,6 +153,28 @@ async fn over_the_wire(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
     }
     if matches!(part, Part::All | Part::Recovery) {
         done.push(shown(&recovery::run(scale).await?));
+    }
+    done.extend(of_the_server(part, scale).await?);
+    Ok(done)
+}
+
+/// The parts that ask what the server's own process takes.
+async fn of_the_server(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> {
+    let mut done = Vec::new();
+    if matches!(part, Part::All | Part::Fanout) {
+        done.push(shown(&fanout::run(scale).await?));
+    }
+    if matches!(part, Part::All | Part::Memory) {
+        done.push(shown(&memory::run(scale).await?));
+    }
+    if matches!(part, Part::All | Part::Connections) {
+        done.extend(connections::run(scale).await?.as_ref().map(shown));
+    }
+    if matches!(part, Part::All | Part::Http) {
+        done.push(shown(&http::run(scale).await?));
+    }
+    if matches!(part, Part::All | Part::Huge) {
+        done.push(shown(&huge::run(scale).await?));
     }
     Ok(done)
 }

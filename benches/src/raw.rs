@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use bytes::{BufMut, Bytes, BytesMut};
-use h2::client::SendRequest;
+use h2::client::{ResponseFuture, SendRequest};
 use h2::{RecvStream, SendStream};
 use http::{Request, StatusCode};
 use nacos_proto::grpc::{
     BATCH_REGISTER, BatchInstanceRequest, BatchInstanceResponse, ConnectionSetupRequest, HealthCheckRequest,
     HealthCheckResponse, Instance, InstanceRequest, InstanceResponse, Message, REGISTER, Response, ServiceListRequest,
-    ServiceListResponse,
+    ServiceListResponse, SubscribeServiceRequest,
 };
 use nacos_proto::{Payload, REQUEST_PATH, STREAM_PATH};
 use prost::Message as _;
@@ -20,10 +20,15 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use super::Failure;
+use super::incoming::Incoming;
 
 const GROUP: &str = "DEFAULT_GROUP";
 /// A connection that the server does not confirm within this time has failed.
 const SETUP: Duration = Duration::from_secs(5);
+
+/// So much a server may send before it is told that it was read, in bytes.
+const STREAM_WINDOW: u32 = 1024 * 1024;
+const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 
 /// One connection; dropping it closes it.
 #[derive(Debug)]
@@ -37,17 +42,29 @@ impl Connection {
     /// Dials and sets the connection up, without abilities.
     pub(crate) async fn open(address: SocketAddr) -> Result<Self, Failure> {
         let mut connection = Self::dial(address).await?;
+        // The stream's answer is not awaited: servers may send none before their first message.
+        let (_, stream) = connection.set_up().await?;
+        connection.stream = Some(stream);
+        Ok(connection)
+    }
+
+    /// The same, with what the server sends on the stream.
+    pub(crate) async fn open_reading(address: SocketAddr) -> Result<(Self, Incoming), Failure> {
+        let connection = Self::dial(address).await?;
+        let (response, stream) = connection.set_up().await?;
+        Ok((connection, Incoming::new(response, stream)))
+    }
+
+    async fn set_up(&self) -> Result<(ResponseFuture, SendStream<Bytes>), Failure> {
         let setup = ConnectionSetupRequest {
             client_version: Some("Nacos-Raw-Client:v2.5.1".to_owned()),
             tenant: Some(String::new()),
             labels: Some([("source", "sdk"), ("module", "naming")].map(|(k, v)| (k.into(), v.into())).into()),
             ability_table: None,
         };
-        // The stream's answer is not awaited: servers may send none before their first message.
-        let (_, mut stream) = connection.send.clone().ready().await?.send_request(head(STREAM_PATH)?, false)?;
+        let (response, mut stream) = self.send.clone().ready().await?.send_request(head(STREAM_PATH)?, false)?;
         stream.send_data(frame(&Payload::encode_json(&setup)), false)?;
-        connection.stream = Some(stream);
-        Ok(connection)
+        Ok((response, stream))
     }
 
     /// Waits until a real server says that it knows the connection.
@@ -62,10 +79,17 @@ impl Connection {
         }
     }
 
+    /// Waits until the server has said anything; a real one, that it knows the connection.
+    pub(crate) async fn heard(&self, nacos: bool) -> Result<(), Failure> {
+        if nacos { self.registered().await } else { self.ask(&HealthCheckRequest::default()).await.map(drop) }
+    }
+
     async fn dial(address: SocketAddr) -> Result<Self, Failure> {
         let tcp = TcpStream::connect(address).await?;
         tcp.set_nodelay(true)?;
-        let (send, connection) = h2::client::handshake(tcp).await?;
+        let mut http2 = h2::client::Builder::new();
+        http2.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
+        let (send, connection) = http2.handshake(tcp).await?;
         // Ends with the connection, at the latest when the handle is dropped. How it ended shows in the calls.
         let driver = tokio::spawn(async move { drop(connection.await) });
         Ok(Self { send, driver, stream: None })
@@ -73,6 +97,13 @@ impl Connection {
 
     /// One request, one successful answer of the expected type.
     pub(crate) async fn call<M: Message, R: Response>(&self, message: &M) -> Result<R, Failure> {
+        let answer = self.ask(message).await?;
+        let message = answer.get(5..).ok_or("an answer without a message")?;
+        Ok(Payload::decode(message)?.decode_response::<R>()?)
+    }
+
+    /// One request, and the answer's bytes.
+    async fn ask<M: Message>(&self, message: &M) -> Result<Bytes, Failure> {
         let mut send = self.send.clone().ready().await?;
         let (response, mut body) = send.send_request(head(REQUEST_PATH)?, false)?;
         body.send_data(frame(&Payload::encode_json(message)), true)?;
@@ -80,9 +111,7 @@ impl Connection {
         if response.status() != StatusCode::OK {
             return Err(format!("HTTP status {}", response.status()).into());
         }
-        let answer = read(response.into_body()).await?;
-        let message = answer.get(5..).ok_or("an answer without a message")?;
-        Ok(Payload::decode(message)?.decode_response::<R>()?)
+        read(response.into_body()).await
     }
 
     /// Registers one instance, as the plainest of clients would.
@@ -109,6 +138,20 @@ impl Connection {
         self.call::<_, BatchInstanceResponse>(&request).await.map(drop)
     }
 
+    /// Subscribes to a service; the list in the answer is not looked into.
+    pub(crate) async fn subscribe(&self, service: &str) -> Result<(), Failure> {
+        let request = SubscribeServiceRequest {
+            namespace: Some("public".to_owned()),
+            service_name: Some(service.to_owned()),
+            group_name: Some(GROUP.to_owned()),
+            subscribe: true,
+            clusters: Some(String::new()),
+        };
+        let answer = self.ask(&request).await?;
+        let head = String::from_utf8_lossy(answer.get(..100.min(answer.len())).unwrap_or_default()).into_owned();
+        if head.contains("SubscribeServiceResponse") { Ok(()) } else { Err(format!("not subscribed: {head}").into()) }
+    }
+
     /// How many services the server has in the default group of the default namespace.
     pub(crate) async fn count_services(&self) -> Result<usize, Failure> {
         let request = ServiceListRequest {
@@ -130,6 +173,18 @@ impl Drop for Connection {
     }
 }
 
+/// One of many instances, each with an address of its own.
+pub(crate) fn instance_number(number: usize) -> Instance {
+    let [_, b, c, d] = u32::try_from(number).unwrap_or_default().to_be_bytes();
+    Instance { ip: Some(format!("10.{b}.{c}.{d}")), ..instance(8080) }
+}
+
+/// An instance that sorts before all of those and says a number.
+pub(crate) fn first_instance(number: usize) -> Instance {
+    let metadata = [("number", number.to_string())].into_iter().collect();
+    Instance { ip: Some("1.0.0.1".to_owned()), metadata, ..instance(8080) }
+}
+
 /// An instance on 127.0.0.1.
 pub(crate) fn instance(port: i32) -> Instance {
     Instance { ip: Some("127.0.0.1".to_owned()), port, cluster_name: Some("DEFAULT".to_owned()), ..Instance::default() }
@@ -142,7 +197,7 @@ fn head(path: &str) -> Result<Request<()>, http::Error> {
         .body(())
 }
 
-fn frame(payload: &Payload) -> Bytes {
+pub(crate) fn frame(payload: &Payload) -> Bytes {
     let length = payload.encoded_len();
     let mut out = BytesMut::with_capacity(5 + length);
     out.put_u8(0);
@@ -152,15 +207,15 @@ fn frame(payload: &Payload) -> Bytes {
 }
 
 async fn read(mut body: RecvStream) -> Result<Bytes, Failure> {
-    let mut whole = Bytes::new();
+    let mut whole = BytesMut::new();
     while let Some(chunk) = body.data().await {
         let chunk = chunk?;
         body.flow_control().release_capacity(chunk.len())?;
-        whole = if whole.is_empty() { chunk } else { [whole, chunk].concat().into() };
+        whole.extend_from_slice(&chunk);
     }
     let trailers = body.trailers().await?.unwrap_or_default();
     match trailers.get("grpc-status").map(http::HeaderValue::as_bytes) {
-        Some(b"0") | None => Ok(whole),
+        Some(b"0") | None => Ok(whole.freeze()),
         Some(other) => Err(format!("gRPC status {}", String::from_utf8_lossy(other)).into()),
     }
 }

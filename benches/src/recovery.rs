@@ -1,13 +1,12 @@
 //! A server is killed and comes back knowing nothing: how long until it knows every registration again.
 
-use std::io::{BufRead, BufReader};
-use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, Stdio};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
 use super::peer::{self, Peer};
+use super::process::Process;
 use super::raw::Connection;
 use super::report::{Better, Figure, Table, median};
 use super::{Failure, Scale, ours, register};
@@ -98,79 +97,4 @@ async fn wait_for(address: SocketAddr, size: usize, patience: Duration) -> Resul
         sleep(Duration::from_millis(5)).await;
     }
     Ok(None)
-}
-
-/// Our server in a process of its own.
-struct Process {
-    child: Child,
-    port: u16,
-}
-
-impl Process {
-    fn start() -> Result<Self, Failure> {
-        // Ports in use are tried again elsewhere; the range lies below the one that outgoing connections take theirs from.
-        for attempt in 0..20 {
-            let port = 20_000 + u16::try_from((std::process::id() + attempt * 7) % 2_000)?;
-            if let Ok(child) = spawn(port) {
-                return Ok(Self { child, port });
-            }
-        }
-        Err("no free port found".into())
-    }
-
-    fn http(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port).into()
-    }
-
-    fn grpc(&self) -> SocketAddr {
-        (Ipv4Addr::LOCALHOST, self.port + 1_000).into()
-    }
-
-    fn kill(&mut self) -> Result<(), Failure> {
-        self.child.kill()?;
-        self.child.wait()?;
-        Ok(())
-    }
-
-    fn restart(&mut self) -> Result<(), Failure> {
-        self.child = spawn(self.port)?;
-        Ok(())
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may be dead already.
-        drop(self.kill());
-    }
-}
-
-/// Starts the server and returns once it listens.
-fn spawn(port: u16) -> Result<Child, Failure> {
-    let mut child = Command::new(std::env::current_exe()?)
-        .args(["serve", "--port", &port.to_string()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
-    let mut line = String::new();
-    if let Some(out) = child.stdout.take() {
-        BufReader::new(out).read_line(&mut line)?;
-    }
-    if line.trim() == LISTENING {
-        return Ok(child);
-    }
-    child.kill()?;
-    child.wait()?;
-    Err("the server did not start".into())
-}
-
-const LISTENING: &str = "listening";
-
-/// The child's side: runs until it is killed or the parent ends.
-pub(crate) async fn serve(port: u16) -> Result<(), Failure> {
-    let _server = ours::Server::start(port).await?;
-    println!("{LISTENING}");
-    // The other end of standard input closes when the parent ends in whatever way, and then so does this process.
-    tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink())).await??;
-    Ok(())
 }

@@ -24,7 +24,7 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
     );
     let (mut mine, mut idle) = (Vec::new(), Vec::new());
     for _ in 0..rounds {
-        let yardstick = IdleServer::start()?;
+        let yardstick = IdleServer::start(0)?;
         idle.push(rate(yardstick.address(), calls, Kind::Idle).await?);
         drop(yardstick);
         let server = ours::Server::start(0).await?;
