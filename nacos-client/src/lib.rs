@@ -1,5 +1,7 @@
 //! Nacos client SDK: register services, discover others, be told of changes, pick one to call.
 //!
+//! Begin with [`NamingService`], whose page shows all of it in an example; [`ServiceHandle`] is what most calls are made on.
+//!
 //! # Layout
 //!
 //! ```text

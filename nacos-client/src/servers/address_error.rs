@@ -66,7 +66,7 @@ pub(crate) enum AddressReason {
     #[error("is not supported, only http:// is")]
     Unsupported,
     /// Something is given that has no meaning there.
-    #[error("is not expected")]
+    #[error("has no meaning here, write host:port")]
     Unexpected,
     /// A parameter given twice, or two that exclude each other.
     #[error("is given twice")]

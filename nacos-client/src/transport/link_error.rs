@@ -46,6 +46,9 @@ pub(crate) enum LinkFault {
     /// The transport broke or the peer closed it.
     #[error("the transport ended")]
     Transport(#[source] Option<Arc<dyn std::error::Error + Send + Sync>>),
+    /// The same before the set-up was done: often what listens there is no Nacos server.
+    #[error("the transport ended during the set-up (is this the gRPC port of a Nacos server?)")]
+    SetupCut(#[source] Option<Arc<dyn std::error::Error + Send + Sync>>),
     /// What answers is no Nacos server, or a proxy in front of one.
     #[error("the peer does not speak the protocol: {0}")]
     Protocol(Arc<str>),

@@ -119,6 +119,10 @@ async fn serve(context: &Context, attempt: Attempt, wire: Wire, authority: &str)
         end = connection => end.map_or_else(transport_fault, |()| LinkFault::Transport(None)),
         fault = talk.run(&mut announced) => fault,
     };
+    let fault = match fault {
+        LinkFault::Transport(cause) if !announced => LinkFault::SetupCut(cause),
+        fault => fault,
+    };
     let cause = fault.at(&peer);
     if announced {
         context.handler.handle(Event::Disconnected { epoch, cause: cause.clone() });

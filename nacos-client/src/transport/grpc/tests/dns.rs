@@ -75,5 +75,6 @@ async fn a_server_that_speaks_something_else_is_an_error_that_names_it() {
     tokio::io::AsyncWriteExt::write_all(&mut socket, http1).await.unwrap();
     let seen = within(status.wait_for(|s| s.last_error.is_some())).await.unwrap().last_error.clone().unwrap();
     assert_eq!(&*seen.peer, format!("127.0.0.1:{port}"));
-    assert!(matches!(seen.fault, LinkFault::Transport(Some(_))), "{seen:?}");
+    assert!(matches!(seen.fault, LinkFault::SetupCut(Some(_))), "{seen:?}");
+    assert!(seen.to_string().contains("is this the gRPC port of a Nacos server?"), "{seen}");
 }
