@@ -92,7 +92,7 @@ async fn l11_services_that_came_and_went_leave_nothing_in_the_list(world: World)
     staying.register("staying", foreign(1)).await;
     for number in 0..SERVICES {
         leaving.register(&format!("s-{number}"), foreign(1)).await;
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             leaving.deregister(&format!("s-{number}"), foreign(1)).await;
         }
     }
@@ -124,7 +124,7 @@ fn ten(healthy: usize) -> Vec<WireInstance> {
         healthy: number < healthy,
         enabled: number != 9,
         weight: if number == 8 { 0.0 } else { 1.0 },
-        cluster_name: Some(if number % 2 == 0 { "even" } else { "odd" }.to_owned()),
+        cluster_name: Some(if number.is_multiple_of(2) { "even" } else { "odd" }.to_owned()),
         ..foreign(i32::try_from(number).expect("a digit") + 1)
     };
     (0..10).map(instance).collect()

@@ -14,13 +14,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::wait::in_time;
+use super::wait::{PATIENCE, in_time};
 
 /// What every HTTP/2 connection begins with, and empty settings.
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// A peer that takes nothing for so long takes nothing any more.
-const STUCK: Duration = Duration::from_millis(300);
+const STUCK: Duration = Duration::from_secs(1);
 
 /// A connection whose user decides what is read and what is finished.
 pub(crate) struct Attacker {
@@ -112,24 +112,35 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, body: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Writes `bytes` again and again, `times` or until the server has had enough. Reads nothing meanwhile.
-pub(crate) async fn flood(server: SocketAddr, first: &[u8], bytes: impl Fn(u32) -> Vec<u8>, times: u32) -> TcpStream {
+/// Writes `first` and then more, `times` or until the server has had enough. Reads nothing meanwhile.
+pub(crate) async fn flood(server: SocketAddr, first: &[u8], more: impl Fn(u32) -> Vec<u8>, times: u32) -> TcpStream {
+    flood_with(STUCK, server, first, more, times).await
+}
+
+/// The same with something that a server has to end the connection for.
+pub(crate) async fn flood_until_closed(server: SocketAddr, first: &[u8], more: impl Fn(u32) -> Vec<u8>, times: u32) {
+    let mut tcp = flood_with(PATIENCE, server, first, more, times).await;
+    let mut heard = [0; 4096];
+    let end = async { while tcp.read(&mut heard).await.is_ok_and(|read| read > 0) {} };
+    in_time("the server closes the connection", end).await;
+}
+
+async fn flood_with(
+    patience: Duration,
+    server: SocketAddr,
+    first: &[u8],
+    more: impl Fn(u32) -> Vec<u8>,
+    times: u32,
+) -> TcpStream {
     let mut tcp = TcpStream::connect(server).await.expect("the server listens");
     // A server that has closed already has seen enough.
     drop(tcp.write_all(first).await);
     for number in 0..times {
-        match tokio::time::timeout(STUCK, tcp.write_all(&bytes(number))).await {
+        match tokio::time::timeout(patience, tcp.write_all(&more(number))).await {
             Ok(Ok(())) => {}
-            // It takes nothing any more, or has closed.
+            // It has closed, or takes nothing any more.
             _ => break,
         }
     }
     tcp
-}
-
-/// Whether the server has closed the connection by now, after all that it still had to say.
-pub(crate) async fn is_closed(tcp: &mut TcpStream) -> bool {
-    let mut heard = [0; 4096];
-    let end = async { while tcp.read(&mut heard).await.is_ok_and(|read| read > 0) {} };
-    tokio::time::timeout(STUCK, end).await.is_ok()
 }
