@@ -20,6 +20,8 @@ const INSTANCES: usize = 100;
 const WARM_UP: usize = 5;
 /// Between two changes, so that the next one meets subscribers that have acknowledged.
 const PAUSE: Duration = Duration::from_millis(20);
+/// For first lists to arrive.
+const SETTLE: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Our server and one that pushes a constant list of the same size.
@@ -121,13 +123,17 @@ impl Audience {
                     }
                 }
             });
+            connection.heard(nacos).await?;
             if nacos {
-                connection.registered().await?;
                 connection.subscribe(SERVICE).await?;
             }
             connections.push(connection);
         }
-        Ok(Self { size, connections, messages, readers })
+        let mut audience = Self { size, connections, messages, readers };
+        // What comes with the subscriptions themselves is not wanted.
+        sleep(SETTLE).await;
+        while audience.messages.try_recv().is_ok() {}
+        Ok(audience)
     }
 
     /// Waits until everybody has the list in which the first instance says this number, or any list.
