@@ -27,6 +27,8 @@ struct Driver {
     registered: HashMap<(String, String, u32), Instance>,
     /// Services with a listener of this driver's own, without which the SDK does not subscribe again after a lost connection.
     watched: HashMap<String, InstanceDefaultListener>,
+    /// How many services were asked for that nobody has ever heard of.
+    strangers: u32,
 }
 
 #[tokio::main]
@@ -38,7 +40,7 @@ async fn main() -> Result<(), Failure> {
         .set_client_ip("127.0.0.1".to_owned())
         .set_app_name("interop".to_owned())
         .build_naming_client();
-    let mut driver = Driver { naming, registered: HashMap::new(), watched: HashMap::new() };
+    let mut driver = Driver { naming, registered: HashMap::new(), watched: HashMap::new(), strangers: 0 };
     driver.connected().await?;
     println!("{}", json!({"event": "ready"}));
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -58,18 +60,29 @@ async fn main() -> Result<(), Failure> {
 }
 
 impl Driver {
-    /// Asks for a service it has never heard of, under another name each time, since the second question is answered from the cache.
-    async fn connected(&self) -> Result<(), Failure> {
+    async fn connected(&mut self) -> Result<(), Failure> {
         let end = Instant::now() + PATIENCE;
-        let mut attempt = 0;
-        while self.list(&format!("ready-{attempt}"), "interop", &[]).await.is_err() {
+        while self.ask_for_stranger().await.is_err() {
             if Instant::now() > end {
                 return Err("not connected".into());
             }
-            attempt += 1;
             sleep(LOOK_AGAIN).await;
         }
         Ok(())
+    }
+
+    /// Asks for a service that the SDK cannot have in its cache: a whole way to the server and back.
+    async fn ask_for_stranger(&mut self) -> Result<(), Failure> {
+        self.strangers += 1;
+        self.list(&format!("stranger-{}", self.strangers), "strangers", &[]).await.map(drop)
+    }
+
+    /// Subscribes. The SDK asks for a new service twice and believes the second answer even if a push was faster, so this
+    /// waits for answers to later questions.
+    async fn subscribe(&mut self, listener: InstanceDefaultListener) -> Result<(), Failure> {
+        self.naming.subscribe(Box::new(listener)).await?;
+        self.ask_for_stranger().await?;
+        self.ask_for_stranger().await
     }
 
     async fn execute(&mut self, command: &Value) -> Result<Value, Failure> {
@@ -89,7 +102,7 @@ impl Driver {
                 }
                 return Ok(plain(&found));
             }
-            "subscribe" => self.naming.subscribe(Box::new(printer(&service, &group))).await?,
+            "subscribe" => self.subscribe(printer(&service, &group)).await?,
             "unsubscribe" => {
                 self.watched.remove(&format!("{group}@@{service}"));
                 self.naming.unsubscribe(ServiceInstanceKey::new(&service, &group)).await?;
@@ -126,7 +139,7 @@ impl Driver {
         if !self.watched.contains_key(&name) {
             let key = ServiceInstanceKey::new(&instance.service_name, &instance.group_name);
             let listener = InstanceDefaultListener::new(key, None);
-            self.naming.subscribe(Box::new(listener.clone())).await?;
+            self.subscribe(listener.clone()).await?;
             self.watched.insert(name, listener);
         }
         Ok(())
