@@ -42,6 +42,7 @@ pub(crate) struct Context {
     request_ids: AtomicU64,
     persistence_noted: AtomicBool,
     beats_noted: AtomicBool,
+    tls_noted: AtomicBool,
 }
 
 impl fmt::Debug for Context {
@@ -102,6 +103,7 @@ impl Context {
                 request_ids: AtomicU64::new(1),
                 persistence_noted: AtomicBool::new(false),
                 beats_noted: AtomicBool::new(false),
+                tls_noted: AtomicBool::new(false),
             }
         });
         (context, engine)
@@ -152,6 +154,15 @@ impl Context {
     pub(crate) fn note_missing_beats(&self) {
         if !self.beats_noted.swap(true, Ordering::Relaxed) {
             tracing::warn!("beats are not implemented: an instance registered by HTTP stays until it is deregistered");
+        }
+    }
+
+    /// Says, the first time, that a client speaks TLS; whoever connects must not be able to fill the log.
+    pub(crate) fn note_tls(&self, remote: SocketAddr) {
+        if self.tls_noted.swap(true, Ordering::Relaxed) {
+            tracing::debug!(%remote, "a client speaks TLS");
+        } else {
+            tracing::warn!(%remote, "a client speaks TLS, which this server does not; further ones are told at debug level");
         }
     }
 

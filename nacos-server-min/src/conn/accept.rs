@@ -111,8 +111,7 @@ async fn serve_grpc(open: OpenConnection, stream: TcpStream) {
     let context = &connection.context;
     let Some(first) = first_byte(&stream, connection).await else { return };
     if first == TLS_HANDSHAKE {
-        tracing::warn!(remote = %connection.remote, "a client speaks TLS, which this server does not");
-        return;
+        return context.note_tls(connection.remote);
     }
     let io = GatedIo::new(stream, Arc::clone(connection.gate()), Arc::clone(&context.fault.gate));
     let mut http2 = hyper::server::conn::http2::Builder::new(TrackedExecutor(Arc::clone(context)));
