@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
 use nacos_client::{Select, ServiceSnapshot};
-use nacos_proto::grpc::{BATCH_REGISTER, BatchInstanceRequest, BatchInstanceResponse, Instance as WireInstance};
+use nacos_proto::grpc::Instance as WireInstance;
 
 use crate::support::attacker::Attacker;
 use crate::support::client::told;
@@ -14,18 +14,6 @@ use crate::support::witness::{Witness, foreign};
 use crate::support::world::{Registry, World, in_our_worlds, unique};
 
 in_our_worlds!(readers_during_many_writes_see_whole_lists_only);
-
-/// Makes `instances` all that the connection publishes into the service, in one write.
-async fn publish(witness: &Witness, name: &str, instances: Vec<WireInstance>) {
-    let batch = BatchInstanceRequest {
-        namespace: Some("public".to_owned()),
-        service_name: Some(name.to_owned()),
-        group_name: Some("DEFAULT_GROUP".to_owned()),
-        kind: Some(BATCH_REGISTER.to_owned()),
-        instances: Some(instances.into_iter().map(Some).collect()),
-    };
-    witness.call::<_, BatchInstanceResponse>(&batch).await.expect("the batch is accepted");
-}
 
 /// The instances of one writer in one of its rounds: as many as in all other rounds, all with the same mark.
 fn round_of(writer: u8, round: usize, size: usize) -> Vec<WireInstance> {
@@ -83,7 +71,7 @@ async fn readers_during_many_writes_see_whole_lists_only(world: World) {
     let writer = async |number: u8| {
         let witness = registry.witness().await;
         for round in 0..rounds {
-            publish(&witness, &name, round_of(number, round, SIZE)).await;
+            witness.publish(&name, round_of(number, round, SIZE)).await;
         }
         witness
     };
@@ -128,7 +116,7 @@ async fn a_change_of_ten_thousand_instances_is_encoded_once_however_many_are_sub
     let (name, consumer, one) = (unique("orders"), prompt(&registry), registry.witness().await);
     let many: Vec<Witness> = join_all((0..10).map(|_| registry.witness())).await;
     for (number, witness) in (0..).zip(&many) {
-        publish(witness, &name, round_of(number, 0, 1_000)).await;
+        witness.publish(&name, round_of(number, 0, 1_000)).await;
     }
     // Nobody reads: no list is made, whatever changes.
     let counters = || registry.server().counters();
@@ -149,14 +137,14 @@ async fn a_change_of_ten_thousand_instances_is_encoded_once_however_many_are_sub
     registry.server().fault().hold_pushes();
     one.deregister(&name, foreign(1)).await;
     for witness in &many {
-        publish(witness, &name, vec![]).await;
+        witness.publish(&name, vec![]).await;
     }
     one.sees(&name, &[]).await;
     for subscriber in &mut subscribers {
         subscriber.subscribe(&name).await;
     }
     for (number, witness) in (0..).zip(&many) {
-        publish(witness, &name, round_of(number, 1, 1_000)).await;
+        witness.publish(&name, round_of(number, 1, 1_000)).await;
     }
     let before = counters();
     registry.server().fault().deliver_pushes();

@@ -3,10 +3,7 @@
 use std::time::Duration;
 
 use nacos_client::{Select, ServiceSnapshot};
-use nacos_proto::grpc::{
-    BATCH_REGISTER, BatchInstanceRequest, BatchInstanceResponse, Instance as WireInstance, QueryServiceResponse,
-    ServiceQueryRequest,
-};
+use nacos_proto::grpc::{Instance as WireInstance, QueryServiceResponse, ServiceQueryRequest};
 use nacos_server_min::Settings;
 use serde_json::Value;
 
@@ -130,17 +127,6 @@ fn ten(healthy: usize) -> Vec<WireInstance> {
     (0..10).map(instance).collect()
 }
 
-async fn register_all(witness: &Witness, name: &str, instances: Vec<WireInstance>) {
-    let batch = BatchInstanceRequest {
-        namespace: Some("public".to_owned()),
-        service_name: Some(name.to_owned()),
-        group_name: Some("DEFAULT_GROUP".to_owned()),
-        kind: Some(BATCH_REGISTER.to_owned()),
-        instances: Some(instances.into_iter().map(Some).collect()),
-    };
-    witness.call::<_, BatchInstanceResponse>(&batch).await.expect("the batch is accepted");
-}
-
 /// Ports with their health, and whether the list is protected.
 type Shown = (Vec<(i64, bool)>, bool);
 
@@ -206,7 +192,7 @@ async fn f11_thresholds_protect_every_list_in_the_same_way_and_can_be_off(world:
         for threshold in [None, Some(0.0), Some(0.5), Some(1.0)] {
             let (name, instances) = (unique("orders"), ten(healthy));
             let what = format!("{healthy} of 10 with {threshold:?}");
-            register_all(&witness, &name, instances.clone()).await;
+            witness.publish(&name, instances.clone()).await;
             protect(&registry, &name, threshold).await;
             for cluster in ["", "even", "odd"] {
                 for healthy_only in [false, true] {
@@ -239,7 +225,7 @@ async fn f11_a_server_can_be_told_to_protect_nothing(world: World) {
     settings.protection = false;
     let registry = world.registry_with(settings).await;
     let (witness, name, sick) = (registry.witness().await, unique("orders"), ten(0));
-    register_all(&witness, &name, sick.clone()).await;
+    witness.publish(&name, sick.clone()).await;
     protect(&registry, &name, Some(1.0)).await;
     let shown = expected(&sick, "", None, false);
     let same = async || (by_http(&registry, &name, "", false).await == shown).then_some(());
@@ -251,14 +237,14 @@ async fn f11_a_server_can_be_told_to_protect_nothing(world: World) {
 async fn f11_a_threshold_comes_and_goes_with_a_push(world: World) {
     let registry = world.registry().await;
     let (witness, consumer, name) = (registry.witness().await, prompt(&registry), unique("orders"));
-    register_all(&witness, &name, ten(1)).await;
+    witness.publish(&name, ten(1)).await;
     let mut changes = subscribed(&service(&consumer, &name)).await;
     for threshold in [Some(0.5), None, Some(0.9), Some(0.0)] {
         protect(&registry, &name, threshold).await;
         // A recorded server tells subscribers of a threshold with the next change only.
         if !matches!(world, World::Standard) {
-            register_all(&witness, &name, ten(2)).await;
-            register_all(&witness, &name, ten(1)).await;
+            witness.publish(&name, ten(2)).await;
+            witness.publish(&name, ten(1)).await;
         }
         let (shown, _) = expected(&ten(1), "", threshold, false);
         told(&mut changes, &format!("{threshold:?} is pushed"), |list| by_push(list) == shown).await;

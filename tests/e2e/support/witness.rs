@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use nacos_proto::grpc::{
-    ClientDetectionRequest, ClientDetectionResponse, ConnectionSetupRequest, DEREGISTER, Instance, InstanceRequest,
-    InstanceResponse, Message, PersistentInstanceRequest, QueryServiceResponse, REGISTER, Response, ServerCheckRequest,
-    ServerCheckResponse, ServiceQueryRequest,
+    BATCH_REGISTER, BatchInstanceRequest, BatchInstanceResponse, ClientDetectionRequest, ClientDetectionResponse,
+    ConnectionSetupRequest, DEREGISTER, Instance, InstanceRequest, InstanceResponse, Message,
+    PersistentInstanceRequest, QueryServiceResponse, REGISTER, Response, ServerCheckRequest, ServerCheckResponse,
+    ServiceQueryRequest,
 };
 use nacos_proto::{Payload, REQUEST_PATH, ResponseError, code};
 use nacos_tests::raw::Connection;
@@ -95,6 +96,18 @@ impl Witness {
     /// Waits until the list of the service satisfies `content`.
     pub(crate) async fn sees_that(&self, service: &str, what: &str, content: impl Fn(&[Instance]) -> bool) {
         eventually(what, async || content(&self.instances(service).await).then_some(())).await;
+    }
+
+    /// Makes `instances` all that this connection publishes into the service, in one write.
+    pub(crate) async fn publish(&self, service: &str, instances: Vec<Instance>) {
+        let batch = BatchInstanceRequest {
+            namespace: Some(self.namespace.clone()),
+            service_name: Some(service.to_owned()),
+            group_name: Some("DEFAULT_GROUP".to_owned()),
+            kind: Some(BATCH_REGISTER.to_owned()),
+            instances: Some(instances.into_iter().map(Some).collect()),
+        };
+        self.call::<_, BatchInstanceResponse>(&batch).await.expect("the batch is accepted");
     }
 
     /// Makes `instance` this connection's record of the service.
