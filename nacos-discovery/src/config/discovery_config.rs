@@ -1,0 +1,190 @@
+use std::collections::BTreeMap;
+
+use nacos_client::{ClientConfig, ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, Namespace};
+
+use super::{AddressRules, HeartBeat, Listen, Management, ShutdownSettings};
+
+/// The server used when none is named.
+pub(crate) const DEFAULT_SERVER: &str = "127.0.0.1:8848";
+
+/// The validated settings of discovery and registration.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiscoveryConfig {
+    pub(crate) enabled: bool,
+    pub(crate) servers: String,
+    pub(crate) namespace: Namespace,
+    pub(crate) group: String,
+    pub(crate) service: Option<String>,
+    pub(crate) application: Option<String>,
+    pub(crate) cluster: String,
+    pub(crate) weight: f64,
+    pub(crate) ephemeral: bool,
+    pub(crate) instance_enabled: bool,
+    pub(crate) register_enabled: bool,
+    pub(crate) fail_fast: bool,
+    pub(crate) address: AddressRules,
+    pub(crate) port: Option<u16>,
+    pub(crate) secure: bool,
+    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) heart_beat: HeartBeat,
+    pub(crate) management: Management,
+    pub(crate) listen: Listen,
+    pub(crate) shutdown: ShutdownSettings,
+    pub(crate) client: BTreeMap<String, String>,
+}
+
+impl Default for DiscoveryConfig {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            servers: DEFAULT_SERVER.to_owned(),
+            namespace: Namespace::default(),
+            group: DEFAULT_GROUP.to_owned(),
+            service: None,
+            application: None,
+            cluster: DEFAULT_CLUSTER.to_owned(),
+            weight: 1.0,
+            ephemeral: true,
+            instance_enabled: true,
+            register_enabled: true,
+            fail_fast: true,
+            address: AddressRules::default(),
+            port: None,
+            secure: false,
+            metadata: BTreeMap::new(),
+            heart_beat: HeartBeat::default(),
+            management: Management::default(),
+            listen: Listen::default(),
+            shutdown: ShutdownSettings::default(),
+            client: BTreeMap::new(),
+        }
+    }
+}
+
+impl DiscoveryConfig {
+    /// Whether there is discovery at all; `enabled`, default true.
+    #[must_use]
+    pub const fn enabled(&self) -> bool {
+        self.enabled
+    }
+
+    /// The servers, split by `,`; `server-addr`, default `127.0.0.1:8848`.
+    #[must_use]
+    pub fn servers(&self) -> &str {
+        &self.servers
+    }
+
+    /// The namespace; `namespace`, an id, default `public`.
+    #[must_use]
+    pub const fn namespace(&self) -> &Namespace {
+        &self.namespace
+    }
+
+    /// The group registered in, and looked up in where none is named; `group`, default `DEFAULT_GROUP`.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        &self.group
+    }
+
+    /// The name to register; `service`, else `spring.application.name`. Without it nothing is registered.
+    #[must_use]
+    pub fn service(&self) -> Option<&str> {
+        self.service.as_deref()
+    }
+
+    /// The cluster registered, and preferred when instances are chosen; `cluster-name`, default `DEFAULT`.
+    #[must_use]
+    pub fn cluster(&self) -> &str {
+        &self.cluster
+    }
+
+    /// The weight registered, 0 to 10000; `weight`, default 1.
+    #[must_use]
+    pub const fn weight(&self) -> f64 {
+        self.weight
+    }
+
+    /// Whether the instance lives only as long as this process; `ephemeral`, default true.
+    #[must_use]
+    pub const fn ephemeral(&self) -> bool {
+        self.ephemeral
+    }
+
+    /// Whether the instance is registered ready for traffic; `instance-enabled`, default true.
+    #[must_use]
+    pub const fn instance_enabled(&self) -> bool {
+        self.instance_enabled
+    }
+
+    /// Whether anything is registered; `register-enabled`, default true.
+    #[must_use]
+    pub const fn register_enabled(&self) -> bool {
+        self.register_enabled
+    }
+
+    /// Whether a failed registration is an error of the start (else it is tried again); `fail-fast`, default true.
+    #[must_use]
+    pub const fn fail_fast(&self) -> bool {
+        self.fail_fast
+    }
+
+    /// How the address is found that is registered.
+    #[must_use]
+    pub const fn address(&self) -> &AddressRules {
+        &self.address
+    }
+
+    /// The port registered; `port`, by default, or if negative, the one listened on.
+    #[must_use]
+    pub const fn port(&self) -> Option<u16> {
+        self.port
+    }
+
+    /// Whether the service speaks TLS; `secure`, default false.
+    #[must_use]
+    pub const fn secure(&self) -> bool {
+        self.secure
+    }
+
+    /// What the user adds to the metadata; `metadata.*`.
+    #[must_use]
+    pub const fn metadata(&self) -> &BTreeMap<String, String> {
+        &self.metadata
+    }
+
+    /// The heart-beat settings.
+    #[must_use]
+    pub const fn heart_beat(&self) -> &HeartBeat {
+        &self.heart_beat
+    }
+
+    /// Where the application is managed.
+    #[must_use]
+    pub const fn management(&self) -> &Management {
+        &self.management
+    }
+
+    /// Where the application listens.
+    #[must_use]
+    pub const fn listen(&self) -> &Listen {
+        &self.listen
+    }
+
+    /// How the application ends.
+    #[must_use]
+    pub const fn shutdown(&self) -> &ShutdownSettings {
+        &self.shutdown
+    }
+
+    /// The settings of the client, for [`nacos_client::NamingService::new`] or a change before.
+    ///
+    /// # Errors
+    /// If the client refuses one of them.
+    pub fn client_config(&self) -> Result<ClientConfig, ConfigError> {
+        let mut builder = ClientConfig::builder().servers([&self.servers]).namespace(self.namespace.as_str());
+        if let Some(name) = &self.application {
+            builder = builder.app_name(name);
+        }
+        builder.build()
+    }
+}
