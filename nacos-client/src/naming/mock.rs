@@ -311,7 +311,7 @@ impl Mock {
             let mut guard = self.state();
             let state = &mut *guard;
             let Some(connection) = state.connections.get_mut(&epoch) else { return Reply::Done };
-            let adds = self.dialect == Dialect::RNacos;
+            let adds = self.dialect == Dialect::Adding;
             match call {
                 Call::Register { key, instance } => {
                     put(connection.records.entry(key.clone()).or_default(), vec![instance], adds);
@@ -441,7 +441,7 @@ impl Session for MockSession {
 
 /// A session without a server behind it.
 pub(crate) fn session(epoch: u64) -> Arc<dyn Session> {
-    Arc::new(MockSession { info: info(Dialect::Nacos), epoch, mock: std::sync::Weak::new() })
+    Arc::new(MockSession { info: info(Dialect::Replacing), epoch, mock: std::sync::Weak::new() })
 }
 
 /// The defaults, with any server.

@@ -37,9 +37,12 @@ pub(crate) fn plan(target: &[Arc<Instance>], known: &[Arc<Instance>], maybe: &[A
     Plan::Register { send: target.to_vec(), after: target.to_vec() }
 }
 
-/// For servers where a register adds to the record and a deregister removes one ip and port. All lists are sorted.
+/// For servers where a register adds to the record and a deregister removes one address. All lists are sorted.
+///
+/// Some servers tell instances of one address apart by their cluster, others do not, and a removal may take all of the address. So what is not wanted goes first, and
+/// whatever else was at its address is sent again.
 pub(crate) fn plan_adding(target: &[Arc<Instance>], known: &[Arc<Instance>], maybe: &[Arc<Instance>]) -> Plan {
-    let wanted = |i: &Instance| target.iter().any(|t| same_address(t, i));
+    let wanted = |i: &Instance| target.binary_search_by(|t| t.cmp_key(i)).is_ok();
     if let Some(gone) = known.iter().chain(maybe).find(|i| !wanted(i)) {
         let after = known.iter().filter(|i| !same_address(i, gone)).cloned().collect();
         return Plan::Deregister { instance: Arc::clone(gone), after };
@@ -93,11 +96,18 @@ mod tests {
             Plan::Register { send: list(&[3]), after: list(&[1, 3]) }
         );
         assert_eq!(plan_adding(&two, &two, &[]), Plan::Nothing);
+        let one = list(&[1]);
         let moved = vec![Arc::new(Instance::new(("h", 1)).cluster("c"))];
         assert_eq!(
-            plan_adding(&moved, &list(&[1]), &[]),
-            Plan::Register { send: moved.clone(), after: moved.clone() },
-            "its identity is ip and port"
+            plan_adding(&moved, &one, &[]),
+            Plan::Deregister { instance: one[0].clone(), after: Vec::new() },
+            "its cluster is part of its identity for some servers"
+        );
+        let both = vec![one[0].clone(), moved[0].clone()];
+        assert_eq!(
+            plan_adding(&one, &both, &[]),
+            Plan::Deregister { instance: moved[0].clone(), after: Vec::new() },
+            "for others the removal takes both"
         );
     }
 }

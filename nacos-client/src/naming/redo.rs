@@ -149,8 +149,8 @@ impl Redo {
             Copy::No | Copy::Done => self.target(now),
         };
         let planned = match dialect {
-            Dialect::Nacos => plan(&target, &self.slot.known, &self.slot.maybe),
-            Dialect::RNacos => plan_adding(&target, &self.slot.known, &self.slot.maybe),
+            Dialect::Replacing => plan(&target, &self.slot.known, &self.slot.maybe),
+            Dialect::Adding => plan_adding(&target, &self.slot.known, &self.slot.maybe),
         };
         let versions: Vec<_> = target.iter().filter_map(|i| self.version_of(i).map(|v| (Arc::clone(i), v))).collect();
         let (after, call, batch) = match planned {

@@ -29,7 +29,7 @@ pub(crate) struct SessionInfo {
     pub(crate) connection_id: Arc<str>,
     /// What the server said it can do.
     pub(crate) abilities: Abilities,
-    /// Which family of servers answers.
+    /// What registrations do there.
     pub(crate) dialect: Dialect,
 }
 
@@ -42,14 +42,15 @@ pub(crate) struct Abilities {
     pub(crate) persistent: bool,
 }
 
-/// Families of servers whose registrations behave differently.
+/// What a registration does to what the server already holds of this client for the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Dialect {
     /// One record per connection and service: a register or batch replaces it, a deregister removes all of it.
+    /// That is Nacos over gRPC.
     #[default]
-    Nacos,
-    /// One record per connection, service, ip and port: register and batch add, deregister removes the named address.
-    RNacos,
+    Replacing,
+    /// One record per service and address: register and batch add, deregister removes the named one. That is every server over HTTP, and r-nacos.
+    Adding,
 }
 
 /// One live connection of one epoch.

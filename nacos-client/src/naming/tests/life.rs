@@ -178,7 +178,7 @@ fn t01_a_started_client_used_outside_a_runtime_says_so() {
 fn g21_registering_updating_listening_and_closing_from_64_tasks_never_locks_up() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build().unwrap();
     runtime.block_on(async {
-        let mock = Mock::new(1, MS, Dialect::Nacos);
+        let mock = Mock::new(1, MS, Dialect::Replacing);
         let nacos = connected(&mock).await;
         let mut tasks = tokio::task::JoinSet::new();
         for n in 0..64u16 {

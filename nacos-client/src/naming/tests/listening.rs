@@ -53,7 +53,7 @@ async fn cg27_every_listener_gets_exactly_one_initial_snapshot_also_of_an_empty_
 #[tokio::test(start_paused = true)]
 async fn g05_changes_around_the_subscription_are_never_missed() {
     for (seed, delay) in (0..40).map(|n| (n, n / 4)) {
-        let mock = Mock::new(seed, 10 * MS, Dialect::Nacos);
+        let mock = Mock::new(seed, 10 * MS, Dialect::Replacing);
         let nacos = believing(&mock).await;
         mock.set_foreign(&key("s"), &[1], false);
         let mut subscription = nacos.service("s").unwrap().subscribe(Select::all());
@@ -206,7 +206,7 @@ async fn cg30_removing_one_listener_changes_nothing_for_the_others() {
 #[tokio::test(start_paused = true)]
 async fn cg31_subscribing_again_while_unsubscribing_misses_nothing() {
     for seed in 0..100 {
-        let mock = Mock::new(seed, 20 * MS, Dialect::Nacos);
+        let mock = Mock::new(seed, 20 * MS, Dialect::Replacing);
         let nacos = believing(&mock).await;
         let service = nacos.service("s").unwrap();
         let mut first = service.subscribe(Select::all());
@@ -329,7 +329,7 @@ async fn cg32_a_handler_that_hangs_holds_nobody_up() {
 #[tokio::test(start_paused = true)]
 async fn cg34_no_call_begins_after_unsubscribing_or_after_the_shutdown() {
     for seed in 0..50 {
-        let mock = Mock::new(seed, 5 * MS, Dialect::Nacos);
+        let mock = Mock::new(seed, 5 * MS, Dialect::Replacing);
         let nacos = believing(&mock).await;
         let service = nacos.service("s").unwrap();
         let calls = Arc::new(AtomicUsize::new(0));

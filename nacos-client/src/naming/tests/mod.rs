@@ -22,7 +22,7 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// A registry that answers within 2 ms, and a client that has begun to connect.
 fn mock() -> Arc<Mock> {
-    Mock::new(7, 2 * MS, Dialect::Nacos)
+    Mock::new(7, 2 * MS, Dialect::Replacing)
 }
 
 /// Makes the client start its transport.

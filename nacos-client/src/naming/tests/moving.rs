@@ -58,7 +58,7 @@ async fn g11_subscriptions_move_without_an_empty_list_or_a_marker() {
 
 #[tokio::test(start_paused = true)]
 async fn a_withdrawal_during_the_move_is_final() {
-    let mock = Mock::new(5, 30 * MS, Dialect::Nacos);
+    let mock = Mock::new(5, 30 * MS, Dialect::Replacing);
     let nacos = connected(&mock).await;
     let service = nacos.service("s").unwrap();
     let a = service.register(instance(1)).unwrap();
@@ -75,7 +75,7 @@ async fn a_withdrawal_during_the_move_is_final() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_under_way_on_the_old_connection_is_waited_for() {
-    let mock = Mock::new(2, 200 * MS, Dialect::Nacos);
+    let mock = Mock::new(2, 200 * MS, Dialect::Replacing);
     let nacos = connected(&mock).await;
     let registration = nacos.service("s").unwrap().register(instance(1)).unwrap();
     tokio::time::sleep(10 * MS).await;

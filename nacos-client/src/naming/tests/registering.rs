@@ -118,7 +118,7 @@ async fn g09_a_deregistration_during_an_outage_is_never_followed_by_a_registrati
 
 #[tokio::test(start_paused = true)]
 async fn a_withdrawal_while_the_registration_is_under_way_is_final() {
-    let mock = Mock::new(1, 50 * MS, Dialect::Nacos);
+    let mock = Mock::new(1, 50 * MS, Dialect::Replacing);
     let nacos = connected(&mock).await;
     let registration = nacos.service("s").unwrap().register(instance(1)).unwrap();
     tokio::time::sleep(MS).await;
@@ -315,7 +315,7 @@ async fn a_persistent_instance_is_tried_until_the_first_acknowledgement_and_goes
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_adds_is_told_to_remove_by_address() {
-    let mock = Mock::new(3, 2 * MS, Dialect::RNacos);
+    let mock = Mock::new(3, 2 * MS, Dialect::Adding);
     let nacos = connected(&mock).await;
     let service = nacos.service("s").unwrap();
     let mut registrations: Vec<_> = (1..=4).map(|port| service.register(instance(port)).unwrap()).collect();
@@ -372,7 +372,7 @@ async fn the_java_names_register_and_deregister() {
 #[tokio::test(start_paused = true)]
 async fn cg7_a_dropped_call_leaves_the_wish_whole_or_not_at_all() {
     for polls in 0..4 {
-        let mock = Mock::new(polls, 20 * MS, Dialect::Nacos);
+        let mock = Mock::new(polls, 20 * MS, Dialect::Replacing);
         let nacos = connected(&mock).await;
         let mut call = Box::pin(nacos.batch_register_instance("s", [instance(1), instance(2)]));
         for _ in 0..polls {

@@ -37,7 +37,7 @@ struct World {
 impl World {
     async fn new(seed: u64) -> Self {
         let mut rng = fastrand::Rng::with_seed(seed);
-        let dialect = if rng.u8(..4) == 0 { Dialect::RNacos } else { Dialect::Nacos };
+        let dialect = if rng.u8(..4) == 0 { Dialect::Adding } else { Dialect::Replacing };
         let mock = Mock::new(seed, MS * rng.u32(1..80), dialect);
         let config = ClientConfig::builder().servers(["mock"]).empty_policy(EmptyPolicy::Accept).build().unwrap();
         let nacos = mock.client_with(config);

@@ -10,7 +10,7 @@ use crate::transport::Dialect;
 pub(super) fn detect(check: &ServerCheckResponse) -> Dialect {
     let id = check.connection_id.split_once('_');
     let address = id.and_then(|(_, address)| address.parse::<SocketAddr>().ok());
-    if address.is_some() && !check.support_ability_negotiation { Dialect::RNacos } else { Dialect::Nacos }
+    if address.is_some() && !check.support_ability_negotiation { Dialect::Adding } else { Dialect::Replacing }
 }
 
 #[cfg(test)]
@@ -24,12 +24,12 @@ mod tests {
 
     #[test]
     fn connection_ids_tell_the_families_apart() {
-        assert_eq!(dialect("1_127.0.0.1:37728", false), Dialect::RNacos);
-        assert_eq!(dialect("12_[::1]:37728", false), Dialect::RNacos);
-        assert_eq!(dialect("1_127.0.0.1:37728", true), Dialect::Nacos);
-        assert_eq!(dialect("1700000000000_10.0.0.9_50000", false), Dialect::Nacos);
-        assert_eq!(dialect("1700000000000_0:0:0:0:0:0:0:1_50000", false), Dialect::Nacos);
-        assert_eq!(dialect("", false), Dialect::Nacos);
-        assert_eq!(dialect("_", false), Dialect::Nacos);
+        assert_eq!(dialect("1_127.0.0.1:37728", false), Dialect::Adding);
+        assert_eq!(dialect("12_[::1]:37728", false), Dialect::Adding);
+        assert_eq!(dialect("1_127.0.0.1:37728", true), Dialect::Replacing);
+        assert_eq!(dialect("1700000000000_10.0.0.9_50000", false), Dialect::Replacing);
+        assert_eq!(dialect("1700000000000_0:0:0:0:0:0:0:1_50000", false), Dialect::Replacing);
+        assert_eq!(dialect("", false), Dialect::Replacing);
+        assert_eq!(dialect("_", false), Dialect::Replacing);
     }
 }

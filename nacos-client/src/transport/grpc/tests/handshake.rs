@@ -195,7 +195,7 @@ async fn r_nacos_is_recognised() {
         ..old_server()
     });
     let (session, _) = client.connected().await;
-    assert_eq!(session.info().dialect, Dialect::RNacos);
+    assert_eq!(session.info().dialect, Dialect::Adding);
 }
 
 #[tokio::test(start_paused = true)]

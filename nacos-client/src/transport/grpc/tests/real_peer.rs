@@ -25,7 +25,7 @@ async fn real_peer_registers_subscribes_and_is_pushed_to() {
     let mut client = Client::over(GrpcTransport::new(settings), peers);
     let (session, _) = client.connected().await;
     println!("{:?}", session.info());
-    assert_eq!(session.info().dialect, Dialect::Nacos);
+    assert_eq!(session.info().dialect, Dialect::Replacing);
 
     let key = ServiceKey::new("DEFAULT_GROUP", format!("transport-{}", fastrand::u64(..)));
     let instance = Arc::new(Instance::new(("127.0.0.9", 8080)).weight(2.0).metadata("k", "v"));
