@@ -1,10 +1,16 @@
 //! Spring-Cloud-style service discovery on top of [`nacos_client`].
 //!
-//! Begin with [`DiscoveryConfig`], the `spring.cloud.nacos.discovery.*` settings.
+//! Begin with [`DiscoveryConfig`], the `spring.cloud.nacos.discovery.*` settings, or with [`DiscoveryClient`], which tells who
+//! provides a service.
 
 // Public API.
 mod config;
+mod discovery;
 
 pub use config::{
     AddressRules, DiscoveryConfig, HeartBeat, IpType, Listen, Management, ShutdownMode, ShutdownSettings,
+};
+pub use discovery::{
+    Answer, CompositeDiscovery, DiscoveryClient, DiscoveryError, InMemoryDiscovery, InstanceChanges, InstanceList,
+    InstancesChange, MetadataView, NacosDiscovery, ServiceChanges, ServiceInstance, ServicesChange,
 };
