@@ -5,14 +5,18 @@
 
 mod builder;
 mod environment;
+mod protocol;
+mod udp_push;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use builder::ClientConfigBuilder;
+pub use protocol::Protocol;
+pub use udp_push::{PushSenders, UdpPush};
 
 use crate::model::Namespace;
-use crate::servers::ServerList;
+use crate::servers::{ContextPath, ServerList};
 
 /// Time limits of single steps. All must be above zero and at most an hour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -100,6 +104,10 @@ pub enum Validation {
 #[derive(Debug, Clone)]
 pub struct ClientConfig {
     pub(crate) servers: ServerList,
+    pub(crate) protocol: Protocol,
+    /// Of servers whose entry names none.
+    pub(crate) context_path: ContextPath,
+    pub(crate) udp_push: UdpPush,
     pub(crate) namespace: Namespace,
     pub(crate) app_name: String,
     pub(crate) labels: BTreeMap<String, String>,
@@ -117,6 +125,24 @@ impl ClientConfig {
     #[must_use]
     pub fn builder() -> ClientConfigBuilder {
         ClientConfigBuilder::default()
+    }
+
+    /// What is to be spoken with the servers.
+    #[must_use]
+    pub const fn protocol(&self) -> Protocol {
+        self.protocol
+    }
+
+    /// The path below which servers serve HTTP whose entry names none, as a prefix: empty for the root.
+    #[must_use]
+    pub fn context_path(&self) -> &str {
+        self.context_path.as_str()
+    }
+
+    /// How changes are pushed where HTTP is spoken.
+    #[must_use]
+    pub const fn udp_push(&self) -> &UdpPush {
+        &self.udp_push
     }
 
     /// The namespace the client works in.

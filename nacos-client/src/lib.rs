@@ -29,7 +29,9 @@ mod naming;
 mod servers;
 mod transport;
 
-pub use config::{ClientConfig, ClientConfigBuilder, EmptyPolicy, Timeouts, Validation};
+pub use config::{
+    ClientConfig, ClientConfigBuilder, EmptyPolicy, Protocol, PushSenders, Timeouts, UdpPush, Validation,
+};
 pub use error::{
     ConfigError, ConfirmError, InvalidArgument, PickError, QueryError, RegisterError, ServerRefusal, StartError,
 };

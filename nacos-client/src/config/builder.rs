@@ -3,10 +3,10 @@ use std::time::Duration;
 
 use nacos_proto::param;
 
-use super::{ClientConfig, EmptyPolicy, HoldTimes, Timeouts, Validation};
+use super::{ClientConfig, EmptyPolicy, HoldTimes, Protocol, Timeouts, UdpPush, Validation};
 use crate::error::{ConfigError, InvalidArgument};
 use crate::model::Namespace;
-use crate::servers::{AddressField, DEFAULT_GRPC_OFFSET, ServerList};
+use crate::servers::{AddressField, AddressReason, DEFAULT_GRPC_OFFSET, ServerList};
 
 const DEFAULT_APP_NAME: &str = "unknown";
 const DEFAULT_RECONCILE: Duration = Duration::from_secs(60);
@@ -21,6 +21,9 @@ const LONGEST_PERIOD: Duration = Duration::from_secs(7 * 24 * 3600);
 pub struct ClientConfigBuilder {
     pub(super) servers: Option<Vec<String>>,
     pub(super) grpc_port_offset: Option<u16>,
+    pub(super) protocol: Option<Protocol>,
+    pub(super) context_path: Option<String>,
+    pub(super) udp_push: Option<UdpPush>,
     pub(super) namespace: Option<String>,
     pub(super) app_name: Option<String>,
     pub(super) labels: Option<BTreeMap<String, String>>,
@@ -37,7 +40,8 @@ pub struct ClientConfigBuilder {
 impl ClientConfigBuilder {
     /// The servers, each `host`, `host:port`, `[ipv6]:port`, with `http://` in front if you like; port 8848 unless
     /// given. An entry may itself be a list split by `,` or `;`. The gRPC port is the port plus
-    /// [`ClientConfigBuilder::grpc_port_offset`], or what `?grpc_port=` behind the address says.
+    /// [`ClientConfigBuilder::grpc_port_offset`], or what `?grpc_port=` behind the address says. A path behind the address
+    /// is the [context path](ClientConfigBuilder::context_path) of this server.
     #[must_use]
     pub fn servers<S: Into<String>>(mut self, servers: impl IntoIterator<Item = S>) -> Self {
         self.servers = Some(servers.into_iter().map(Into::into).collect());
@@ -48,6 +52,27 @@ impl ClientConfigBuilder {
     #[must_use]
     pub fn grpc_port_offset(mut self, offset: u16) -> Self {
         self.grpc_port_offset = Some(offset);
+        self
+    }
+
+    /// What to speak with the servers; default [`Protocol::Auto`].
+    #[must_use]
+    pub fn protocol(mut self, protocol: Protocol) -> Self {
+        self.protocol = Some(protocol);
+        self
+    }
+
+    /// The path below which servers serve HTTP, of those whose entry names none; default `/nacos`, empty for the root.
+    #[must_use]
+    pub fn context_path(mut self, path: impl Into<String>) -> Self {
+        self.context_path = Some(path.into());
+        self
+    }
+
+    /// How changes are pushed where HTTP is spoken; see [`UdpPush`].
+    #[must_use]
+    pub fn udp_push(mut self, push: UdpPush) -> Self {
+        self.udp_push = Some(push);
         self
     }
 
@@ -138,6 +163,10 @@ impl ClientConfigBuilder {
             self.servers.as_deref().unwrap_or_default(),
             self.grpc_port_offset.unwrap_or(DEFAULT_GRPC_OFFSET),
         )?;
+        let context_path = self.context_path.map(|path| path.parse());
+        let context_path = context_path.transpose().map_err(|e: AddressReason| {
+            InvalidArgument::new("context_path", format!("the path {e}, write it like /nacos"))
+        })?;
         let namespace = Namespace::new(self.namespace.unwrap_or_default());
         param::namespace(namespace.as_str()).map_err(|e| InvalidArgument::new("namespace", e.to_string()))?;
         let mut timeouts = self.timeouts.unwrap_or_default();
@@ -154,6 +183,9 @@ impl ClientConfigBuilder {
         within("hold_times", hold_times.majority, hold_times.window, LONGEST_TIMEOUT)?;
         Ok(ClientConfig {
             servers,
+            protocol: self.protocol.unwrap_or_default(),
+            context_path: context_path.unwrap_or_default(),
+            udp_push: self.udp_push.unwrap_or_default(),
             namespace,
             app_name: header_text("app_name", self.app_name.unwrap_or_else(|| DEFAULT_APP_NAME.to_owned()))?,
             labels: check_labels(self.labels.unwrap_or_default())?,
@@ -255,10 +287,20 @@ mod tests {
         assert_eq!(field(builder().app_name("a\nb")), "app_name");
         assert_eq!(field(builder().label("", "b")), "labels");
         assert_eq!(ClientConfig::builder().build().unwrap_err(), ConfigError::NoServers);
-        for bad in ["host:65536", "::1:8848:", "https://a", "a/b"] {
+        assert_eq!(field(builder().context_path("a b")), "context_path");
+        for bad in ["host:65536", "::1:8848:", "https://a", "a/b c"] {
             let error = ClientConfig::builder().servers([bad]).build().unwrap_err();
             assert!(matches!(&error, ConfigError::Server { entry, .. } if entry == bad), "{bad}: {error:?}");
         }
+    }
+
+    #[test]
+    fn the_context_path_is_nacos_unless_set() {
+        let path = |builder: ClientConfigBuilder| builder.build().unwrap().context_path.to_string();
+        assert_eq!(
+            (path(builder()), path(builder().context_path("/")), path(builder().context_path("a/"))),
+            ("/nacos".into(), String::new(), "/a".into())
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{ClientConfigBuilder, EmptyPolicy, Validation};
+use super::{ClientConfigBuilder, EmptyPolicy, Protocol, UdpPush, Validation};
 use crate::error::ConfigError;
 
 impl ClientConfigBuilder {
@@ -12,6 +12,10 @@ impl ClientConfigBuilder {
     /// |---|---|
     /// | `NACOS_SERVER_ADDR` | servers, split by `,` or `;` |
     /// | `NACOS_GRPC_PORT_OFFSET` | gRPC port offset |
+    /// | `NACOS_PROTOCOL` | `auto`, `grpc` or `http` |
+    /// | `NACOS_CONTEXT_PATH` | context path of the servers |
+    /// | `NACOS_UDP_PORT` | port of UDP pushes, 0 = any free one, `off` = no pushes |
+    /// | `NACOS_CLIENT_IP` | address that servers push to |
     /// | `NACOS_NAMESPACE` | namespace id |
     /// | `NACOS_APP_NAME` | application name |
     /// | `NACOS_LABELS` | labels, `key=value` split by `,` |
@@ -43,6 +47,15 @@ impl ClientConfigBuilder {
         if self.grpc_port_offset.is_none() {
             let name = "NACOS_GRPC_PORT_OFFSET";
             self.grpc_port_offset = read(name)?.map(|text| number(name, &text)).transpose()?;
+        }
+        if self.protocol.is_none() {
+            self.protocol = read("NACOS_PROTOCOL")?.map(|text| protocol(&text)).transpose()?;
+        }
+        if self.context_path.is_none() {
+            self.context_path = read("NACOS_CONTEXT_PATH")?;
+        }
+        if self.udp_push.is_none() {
+            self.udp_push = udp_push(read("NACOS_UDP_PORT")?, read("NACOS_CLIENT_IP")?)?;
         }
         if self.namespace.is_none() {
             self.namespace = read("NACOS_NAMESPACE")?;
@@ -85,6 +98,32 @@ fn labels(name: &'static str, text: &str) -> Result<BTreeMap<String, String>, Co
             None => Err(invalid(name, format!("{pair:?} is not key=value"))),
         })
         .collect()
+}
+
+fn protocol(text: &str) -> Result<Protocol, ConfigError> {
+    match text.trim() {
+        "auto" => Ok(Protocol::Auto),
+        "grpc" => Ok(Protocol::Grpc),
+        "http" => Ok(Protocol::Http),
+        other => Err(invalid("NACOS_PROTOCOL", format!("{other:?} is none of auto, grpc and http"))),
+    }
+}
+
+fn udp_push(port: Option<String>, client_ip: Option<String>) -> Result<Option<UdpPush>, ConfigError> {
+    if port.is_none() && client_ip.is_none() {
+        return Ok(None);
+    }
+    let mut push = UdpPush::DEFAULT;
+    match port.as_deref().map(str::trim) {
+        None => {}
+        Some("off") => push.enabled = false,
+        Some(port) => push.port = number("NACOS_UDP_PORT", port)?,
+    }
+    if let Some(ip) = client_ip {
+        let ip = ip.trim().parse().map_err(|_| invalid("NACOS_CLIENT_IP", format!("{ip:?} is no IP address")))?;
+        push.client_ip = Some(ip);
+    }
+    Ok(Some(push))
 }
 
 fn empty_policy(text: &str) -> Result<EmptyPolicy, ConfigError> {
@@ -132,6 +171,10 @@ mod tests {
             ("NACOS_RECONCILE_INTERVAL_MS", "0"),
             ("NACOS_EMPTY_POLICY", "2000"),
             ("NACOS_VALIDATION", "server"),
+            ("NACOS_PROTOCOL", "http"),
+            ("NACOS_CONTEXT_PATH", "/registry"),
+            ("NACOS_UDP_PORT", "55001"),
+            ("NACOS_CLIENT_IP", "10.0.0.9"),
             ("NACOS_NAMESPACE", " "),
         ];
         let config = ClientConfig::builder().fill(env(vars)).unwrap().build().unwrap();
@@ -140,6 +183,10 @@ mod tests {
         assert_eq!(config.reconcile_interval, None);
         assert_eq!(config.empty_policy, EmptyPolicy::Hold { max: Duration::from_secs(2) });
         assert_eq!(config.validation, Validation::Server);
+        assert_eq!((config.protocol, config.context_path.as_str()), (Protocol::Http, "/registry"));
+        assert_eq!((config.udp_push.port, config.udp_push.client_ip), (55_001, Some("10.0.0.9".parse().unwrap())));
+        let off = ClientConfig::builder().servers(["a"]).fill(env(&[("NACOS_UDP_PORT", "off")])).unwrap();
+        assert!(!off.build().unwrap().udp_push.enabled);
         assert_eq!(config.namespace.as_str(), "public");
     }
 
@@ -150,6 +197,9 @@ mod tests {
             ("NACOS_LABELS", "zone"),
             ("NACOS_EMPTY_POLICY", "never"),
             ("NACOS_VALIDATION", "both"),
+            ("NACOS_PROTOCOL", "HTTP/2"),
+            ("NACOS_UDP_PORT", "no"),
+            ("NACOS_CLIENT_IP", "here"),
             ("NACOS_GRPC_PORT_OFFSET", "70000"),
         ] {
             let read = |asked: &'static str| Ok((asked == name).then(|| value.to_owned()));

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use super::service::NamingService;
-use crate::config::{ClientConfig, ClientConfigBuilder, EmptyPolicy, Timeouts, Validation};
+use crate::config::{ClientConfig, ClientConfigBuilder, EmptyPolicy, Protocol, Timeouts, UdpPush, Validation};
 use crate::error::ConfigError;
 
 /// Collects the settings of a [`NamingService`]; the setters are those of [`ClientConfigBuilder`].
@@ -26,6 +26,9 @@ impl NamingServiceBuilder {
     setters! {
         servers(servers: impl IntoIterator<Item = impl Into<String>>);
         grpc_port_offset(offset: u16);
+        protocol(protocol: Protocol);
+        context_path(path: impl Into<String>);
+        udp_push(push: UdpPush);
         namespace(id: impl Into<String>);
         app_name(name: impl Into<String>);
         label(key: impl Into<String>, value: impl Into<String>);

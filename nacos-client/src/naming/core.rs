@@ -16,7 +16,7 @@ use super::stats::{ClientStats, Counter, Counters};
 use super::work::WorkQueue;
 use crate::config::ClientConfig;
 use crate::model::{HostList, KeyRef, ServiceKey};
-use crate::transport::{Epoch, Event, EventHandler, Handover, LinkFault};
+use crate::transport::{Epoch, Event, EventHandler, Handover, LinkFault, Origin};
 
 /// The shared state of one client. It knows no task: the worker and the transport hold it, never the other way round.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ impl Core {
         stats
     }
 
-    fn pushed(&self, epoch: Epoch, info: ServiceInfo) {
+    fn pushed(&self, epoch: Epoch, origin: Origin, info: ServiceInfo) {
         let count = |counter: &Counter| {
             self.counters.pushes.add();
             counter.add();
@@ -116,7 +116,7 @@ impl Core {
         };
         let push = Received { epoch, seq, ts, list };
         let now = Instant::now();
-        let pushed = self.with_link(|link| entry.push(link, push, now));
+        let pushed = self.with_link(|link| entry.push(link, origin, push, now));
         if pushed.hold_begins {
             self.holding(entry.key(), now);
         }
@@ -124,6 +124,7 @@ impl Core {
             Taken::Changed => &self.counters.pushes_applied,
             Taken::Unchanged => &self.counters.pushes_unchanged,
             Taken::Overtaken => &self.counters.pushes_overtaken,
+            Taken::Doubtful => &self.counters.pushes_doubtful,
             Taken::OldEpoch => &self.counters.pushes_dropped,
         });
         if pushed.work {
@@ -165,7 +166,7 @@ impl EventHandler for Core {
                 // A second move before the first was finished: what the oldest connection holds is on the one after it.
                 drop(before);
             }
-            Event::Push { epoch, info } => self.pushed(epoch, info),
+            Event::Push { epoch, origin, info } => self.pushed(epoch, origin, info),
             Event::Disconnected { epoch, cause } => {
                 self.count_loss(&cause.fault);
                 self.link.send_modify(|link| {

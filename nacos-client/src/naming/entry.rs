@@ -11,6 +11,7 @@ use super::link::Link;
 use super::service_list::{Received, ServiceList, Taken};
 use super::slot::SubSlot;
 use crate::model::{ServiceKey, ServiceSnapshot};
+use crate::transport::Origin;
 
 /// One service in the cache.
 #[derive(Debug)]
@@ -97,19 +98,22 @@ impl Entry {
     }
 
     /// Takes a push.
-    pub(crate) fn push(&self, link: &Link, push: Received, now: Instant) -> Pushed {
+    pub(crate) fn push(&self, link: &Link, origin: Origin, push: Received, now: Instant) -> Pushed {
         let mut state = self.lock();
         if !state.slot.is_wanted() {
             return Pushed { taken: Taken::OldEpoch, hold_begins: false, work: false };
         }
         let held = state.list.is_holding();
-        let taken = state.list.push(&self.key, link, push, now);
-        if taken == Taken::Overtaken {
-            state.slot.check(now);
+        let taken = state.list.push(&self.key, link, origin, push, now);
+        match taken {
+            Taken::Overtaken => state.slot.check(now),
+            Taken::Doubtful => state.slot.check_at_once(now),
+            Taken::Changed | Taken::Unchanged | Taken::OldEpoch => {}
         }
         self.publish(&state, taken);
         let hold_begins = !held && state.list.is_holding();
-        Pushed { taken, hold_begins, work: taken == Taken::Overtaken || state.list.decision_at().is_some() }
+        let ask = matches!(taken, Taken::Overtaken | Taken::Doubtful);
+        Pushed { taken, hold_begins, work: ask || state.list.decision_at().is_some() }
     }
 
     /// The list of an answer.

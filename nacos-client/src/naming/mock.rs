@@ -4,6 +4,7 @@
 //! has stamps from a clock of its own. Time is tokio's, so tests pause it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -13,12 +14,12 @@ use nacos_proto::grpc::ServiceInfo;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, Protocol};
 use crate::model::{Instance, ServiceKey};
 use crate::naming::NamingService;
 use crate::transport::{
-    Abilities, Call, CallError, Dialect, Epoch, Event, EventHandler, Handover, LinkFault, NamingTransport, Phase,
-    Refusal, RefusalShape, Reply, Session, SessionInfo, StartError, StreamCounts, TransportStatus,
+    Abilities, Call, CallError, Dialect, Epoch, Event, EventHandler, Freshness, Handover, LinkFault, NamingTransport,
+    Origin, Phase, Refusal, RefusalShape, Reply, Session, SessionInfo, StartError, StreamCounts, TransportStatus,
 };
 
 /// How the registry treats one call.
@@ -32,6 +33,9 @@ pub(crate) enum Fate {
     /// Never answered.
     Ignore,
 }
+
+/// Where datagrams come from.
+const SENDER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 9);
 
 type Script = Box<dyn FnMut(&Call) -> Fate + Send>;
 
@@ -50,6 +54,11 @@ struct State {
     writes_now: usize,
     writes_most: usize,
     closed: bool,
+    /// Lists are polled, and pushes are datagrams.
+    polled: bool,
+    /// No datagram arrives.
+    datagrams_lost: bool,
+    cache_millis: Option<i64>,
 }
 
 struct Connection {
@@ -104,6 +113,21 @@ impl Mock {
         draw(&mut self.rng.lock().unwrap())
     }
 
+    /// From the next connection on, lists are polled every `cache_millis` and pushes are datagrams, which may be `lost`.
+    pub(crate) fn poll(&self, cache_millis: Option<i64>, lost: bool) {
+        let mut state = self.state();
+        (state.polled, state.datagrams_lost, state.cache_millis) = (true, lost, cache_millis);
+    }
+
+    /// From the next connection on, the server pushes.
+    pub(crate) fn push_instead(&self) {
+        self.state().polled = false;
+    }
+
+    fn freshness(&self) -> Freshness {
+        if self.state().polled { Freshness::Polled } else { Freshness::Pushed }
+    }
+
     /// A connection comes up. Nothing happens before the client has started its transport.
     pub(crate) fn connect(&self) -> u64 {
         self.connect_as(false)
@@ -139,7 +163,8 @@ impl Mock {
             });
             (state.handler.clone().expect("started"), epoch, handover)
         };
-        let session = Arc::new(MockSession { info: info(self.dialect), epoch, mock: self.me.clone() });
+        let session =
+            Arc::new(MockSession { info: info(self.dialect, self.freshness()), epoch, mock: self.me.clone() });
         handler.handle(Event::Connected { session, handover });
         epoch
     }
@@ -245,29 +270,34 @@ impl Mock {
             group_name: Some(key.group().to_owned()),
             hosts: Some(all.map(|i| i.to_wire()).collect()),
             last_ref_time: state.clock,
+            cache_millis: state.cache_millis,
             ..ServiceInfo::default()
         }
     }
 
     /// Pushes the list of a service to all who subscribed it.
     pub(crate) fn push(&self, key: &ServiceKey) {
-        let (handler, info, epochs) = {
+        let (handler, origin, info, epochs) = {
             let mut state = self.state();
+            if state.polled && state.datagrams_lost {
+                return;
+            }
+            let origin = if state.polled { Origin::Datagram(SENDER) } else { Origin::Stream };
             let info = Self::list(&mut state, key);
             let to = state.connections.iter().filter(|(_, c)| c.subscribed.contains(key));
             let epochs: Vec<u64> = to.map(|(epoch, _)| *epoch).collect();
-            (state.handler.clone(), info, epochs)
+            (state.handler.clone(), origin, info, epochs)
         };
         let Some(handler) = handler else { return };
         for epoch in epochs {
-            handler.handle(Event::Push { epoch: Epoch(epoch), info: info.clone() });
+            handler.handle(Event::Push { epoch: Epoch(epoch), origin, info: info.clone() });
         }
     }
 
     /// Gives the client an arbitrary list as a push.
     pub(crate) fn push_raw(&self, epoch: u64, info: ServiceInfo) {
         let handler = self.state().handler.clone();
-        handler.expect("started").handle(Event::Push { epoch: Epoch(epoch), info });
+        handler.expect("started").handle(Event::Push { epoch: Epoch(epoch), origin: Origin::Stream, info });
     }
 
     async fn pause(&self) {
@@ -410,10 +440,11 @@ fn refused(code: i32) -> CallError {
     CallError::Refused(Refusal { code, message: "scripted".to_owned(), shape: RefusalShape::Typed })
 }
 
-fn info(dialect: Dialect) -> SessionInfo {
+fn info(dialect: Dialect, freshness: Freshness) -> SessionInfo {
     let abilities = Abilities { negotiated: true, persistent: true };
     let (server, peer, connection_id) = (Arc::from("mock:1"), Arc::from("127.0.0.1:1"), Arc::from("c"));
-    SessionInfo { server, peer, local_ip: None, connection_id, abilities, dialect }
+    let protocol = if freshness == Freshness::Polled { Protocol::Http } else { Protocol::Grpc };
+    SessionInfo { server, peer, local_ip: None, connection_id, abilities, dialect, protocol, freshness }
 }
 
 struct MockSession {
@@ -441,7 +472,7 @@ impl Session for MockSession {
 
 /// A session without a server behind it.
 pub(crate) fn session(epoch: u64) -> Arc<dyn Session> {
-    Arc::new(MockSession { info: info(Dialect::Replacing), epoch, mock: std::sync::Weak::new() })
+    Arc::new(MockSession { info: info(Dialect::Replacing, Freshness::Pushed), epoch, mock: std::sync::Weak::new() })
 }
 
 /// The defaults, with any server.

@@ -4,7 +4,11 @@
 //! server's time stamps as long as these make sense, and an answer counts only if no push was applied since its request
 //! was sent. Whatever is dropped although it may have been right leads to a check: a query one second later. So time
 //! stamps, which are wall clocks of servers, cost latency at worst and never correctness.
+//!
+//! A datagram may be late, repeated or overtaken, and several servers may send some. It is applied only if the last one
+//! was of the same server, and neither that nor the last answer is younger; otherwise it leads to a query at once.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use tokio::time::Instant;
@@ -12,7 +16,7 @@ use tokio::time::Instant;
 use super::hold::Guard;
 use super::link::Link;
 use crate::model::{HostList, ServiceKey, ServiceSnapshot, SnapshotFlags};
-use crate::transport::Epoch;
+use crate::transport::{Epoch, Origin};
 
 /// A push this much older than the last one, in milliseconds, means that the server's clock was set back.
 const CLOCK_STEP_MS: i64 = 10_000;
@@ -39,6 +43,8 @@ pub(crate) enum Taken {
     Unchanged,
     /// A newer one came before it.
     Overtaken,
+    /// Nobody can say whether it is newer than what is known: ask.
+    Doubtful,
     /// Of a connection that does not count any more.
     OldEpoch,
 }
@@ -50,6 +56,10 @@ pub(crate) struct ServiceList {
     /// The epoch of the last list applied; orders are kept within it.
     epoch: Option<Epoch>,
     last_ts: Option<i64>,
+    /// Stamp of the last answer applied.
+    answer_ts: Option<i64>,
+    /// Sender of the last datagram, and the stamp that its next one must have at least.
+    datagram: Option<(SocketAddr, i64)>,
     /// Arrival of the last push applied.
     push_seq: Option<u64>,
     revision: u64,
@@ -62,7 +72,18 @@ pub(crate) struct ServiceList {
 impl ServiceList {
     /// Nothing known; the first snapshot has a revision above `revision`.
     pub(crate) const fn new(guard: Guard, revision: u64) -> Self {
-        Self { guard, epoch: None, last_ts: None, push_seq: None, revision, gap: false, resyncs: 0, current: None }
+        Self {
+            guard,
+            epoch: None,
+            last_ts: None,
+            answer_ts: None,
+            datagram: None,
+            push_seq: None,
+            revision,
+            gap: false,
+            resyncs: 0,
+            current: None,
+        }
     }
 
     /// The newest snapshot.
@@ -85,11 +106,19 @@ impl ServiceList {
     }
 
     /// Takes a list the server pushed.
-    pub(crate) fn push(&mut self, key: &ServiceKey, link: &Link, push: Received, now: Instant) -> Taken {
+    pub(crate) fn push(
+        &mut self,
+        key: &ServiceKey,
+        link: &Link,
+        origin: Origin,
+        push: Received,
+        now: Instant,
+    ) -> Taken {
         let Some(connected) = self.enter(link, push.epoch) else { return Taken::OldEpoch };
-        // A wide difference could overflow: time stamps are whatever the server wrote.
-        if self.last_ts.is_some_and(|last| push.ts < last && push.ts >= last.saturating_sub(CLOCK_STEP_MS)) {
-            return Taken::Overtaken;
+        match origin {
+            Origin::Stream if self.is_overtaken(push.ts) => return Taken::Overtaken,
+            Origin::Datagram(sender) if self.is_doubtful(sender, push.ts) => return Taken::Doubtful,
+            Origin::Stream | Origin::Datagram(_) => {}
         }
         self.last_ts = Some(push.ts);
         self.push_seq = Some(push.seq);
@@ -103,6 +132,9 @@ impl ServiceList {
             return Taken::Overtaken;
         }
         self.last_ts = self.last_ts.max(Some(answer.ts));
+        self.answer_ts = Some(answer.ts);
+        // Also if it is lower: then the server's clock was set back.
+        self.datagram = self.datagram.map(|(sender, _)| (sender, answer.ts));
         self.apply(key, answer.list, connected, now)
     }
 
@@ -121,8 +153,25 @@ impl ServiceList {
     /// Forgets the list: nobody keeps it up to date any more.
     pub(crate) fn clear(&mut self) {
         self.guard.clear();
-        (self.epoch, self.last_ts, self.push_seq, self.current) = (None, None, None, None);
+        (self.epoch, self.current) = (None, None);
+        self.forget_order();
         self.gap = false;
+    }
+
+    fn forget_order(&mut self) {
+        (self.last_ts, self.answer_ts, self.datagram, self.push_seq) = (None, None, None, None);
+    }
+
+    fn is_overtaken(&self, ts: i64) -> bool {
+        // A wide difference could overflow: time stamps are whatever the server wrote.
+        self.last_ts.is_some_and(|last| ts < last && ts >= last.saturating_sub(CLOCK_STEP_MS))
+    }
+
+    /// A lost packet that is sent again may be older than what a poll has found meanwhile, so answers count as well.
+    fn is_doubtful(&mut self, sender: SocketAddr, ts: i64) -> bool {
+        let least = self.datagram.filter(|(last, _)| *last == sender).map(|(_, least)| least);
+        self.datagram = Some((sender, Some(ts).max(least).max(self.answer_ts).unwrap_or(ts)));
+        least.is_none_or(|least| ts < least)
     }
 
     /// Since when the connection `epoch` serves, if its lists count; turns to it if it is a newer one.
@@ -133,7 +182,8 @@ impl ServiceList {
         }
         if self.epoch != Some(epoch) {
             self.gap = self.epoch.is_some_and(|own| link.since(own).is_none());
-            (self.epoch, self.last_ts, self.push_seq) = (Some(epoch), None, None);
+            self.epoch = Some(epoch);
+            self.forget_order();
         }
         Some(connected)
     }

@@ -9,14 +9,16 @@
 //! ```
 //!
 //! At most one call per service is in flight, so an unsubscription can never overtake a later subscription.
+//!
+//! On a connection whose lists are polled a query follows every answer, after the time the list may be kept.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::backoff::Backoff;
+use super::backoff::{Backoff, Waits};
 use super::trouble::Trouble;
-use crate::transport::Epoch;
+use crate::transport::{Epoch, Freshness};
 
 /// Servers answer from views that lag up to 0.6 s, so a check asks after that.
 const CHECK_DELAY: Duration = Duration::from_secs(1);
@@ -24,6 +26,16 @@ const CHECK_DELAY: Duration = Duration::from_secs(1);
 pub(crate) const REFUSED_RETRY: Duration = Duration::from_secs(30);
 /// Reconciliations of many services are spread by this share of the interval in either direction.
 const SPREAD: f64 = 0.2;
+/// A polled list is asked for this share of its time earlier at most. Never later: servers of the 1.x line forget where to
+/// push to exactly when that time is over.
+const POLL_SPREAD: f64 = 0.2;
+/// The time a polled list is kept if the server says none: only servers before 1.4 do so, about services they do not know
+/// and do not push, and this is what later ones say there.
+const DEFAULT_KEEP: Duration = Duration::from_secs(3);
+const SHORTEST_KEEP: Duration = Duration::from_secs(1);
+const LONGEST_KEEP: Duration = Duration::from_secs(60);
+/// Two queries of a service are at least this far apart if datagrams ask for them, whoever sends how many.
+const DOUBT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A call about one service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +71,7 @@ pub(crate) struct SubSlot {
     wanted: bool,
     /// What the rest speaks of.
     epoch: Option<Epoch>,
+    freshness: Freshness,
     subscribed: bool,
     flight: Option<SubFlight>,
     backoff: Backoff,
@@ -66,6 +79,11 @@ pub(crate) struct SubSlot {
     check_at: Option<Instant>,
     reconcile: Option<Duration>,
     reconcile_at: Option<Instant>,
+    /// How long a polled list is kept.
+    keep: Duration,
+    poll_at: Option<Instant>,
+    /// When the last call was sent that a list answers.
+    asked_at: Option<Instant>,
     refresh_asked: u64,
     refresh_served: u64,
     /// The refreshes asked for when a query failed.
@@ -78,6 +96,7 @@ impl SubSlot {
         Self {
             wanted: false,
             epoch: None,
+            freshness: Freshness::Pushed,
             subscribed: false,
             flight: None,
             backoff: Backoff::default(),
@@ -85,6 +104,9 @@ impl SubSlot {
             check_at: None,
             reconcile,
             reconcile_at: None,
+            keep: DEFAULT_KEEP,
+            poll_at: None,
+            asked_at: None,
             refresh_asked: 0,
             refresh_served: 0,
             refresh_failed: 0,
@@ -127,6 +149,23 @@ impl SubSlot {
         self.check_at.get_or_insert(now + CHECK_DELAY);
     }
 
+    /// Asks for a query at once, or a moment after the last one.
+    pub(crate) fn check_at_once(&mut self, now: Instant) {
+        let at = self.asked_at.map_or(now, |asked| now.max(asked + DOUBT_PAUSE));
+        self.check_at = Some(self.check_at.map_or(at, |check| check.min(at)));
+    }
+
+    /// Whether the list is polled on the present connection.
+    pub(crate) fn is_polled(&self) -> bool {
+        self.freshness == Freshness::Polled
+    }
+
+    /// How long the server says the list may be kept, in milliseconds.
+    pub(crate) fn keep(&mut self, millis: Option<i64>) {
+        let millis = millis.and_then(|millis| u64::try_from(millis).ok()).filter(|millis| *millis > 0);
+        self.keep = millis.map_or(DEFAULT_KEEP, Duration::from_millis).clamp(SHORTEST_KEEP, LONGEST_KEEP);
+    }
+
     /// Asks for a query now and returns a number to wait for with [`SubSlot::refreshed`].
     pub(crate) fn refresh(&mut self) -> u64 {
         self.refresh_asked += 1;
@@ -142,21 +181,17 @@ impl SubSlot {
         trouble.map(|trouble| Err(trouble.clone()))
     }
 
-    /// The next call to send on the connection `epoch`. `decision_at` is when a query must decide about held instances.
+    /// The next call to send on `connection`. `decision_at` is when a query must decide about held instances.
     pub(crate) fn next(
         &mut self,
-        epoch: Option<Epoch>,
+        connection: Option<(Epoch, Freshness)>,
         decision_at: Option<Instant>,
         now: Instant,
     ) -> Option<SubFlight> {
-        if self.epoch != epoch {
-            // The server knows nothing of us on a new connection.
-            (self.epoch, self.subscribed, self.flight) = (epoch, false, None);
-            self.backoff.clear();
-            self.trouble = None;
-            self.check_at = None;
+        if self.epoch != connection.map(|(epoch, _)| epoch) {
+            self.turn_to(connection);
         }
-        let epoch = epoch?;
+        let (epoch, _) = connection?;
         if self.flight.is_some() || self.backoff.is_waiting(now) {
             return None;
         }
@@ -168,17 +203,29 @@ impl SubSlot {
         };
         if call == SubCall::Query {
             self.check_at = None;
-            self.plan_reconciliation(now);
+            self.plan_query(now);
         }
+        self.asked_at = Some(now);
         let flight = SubFlight { call, epoch, refresh: self.refresh_asked };
         self.flight = Some(flight);
         Some(flight)
     }
 
+    /// The server knows nothing of us on a new connection.
+    fn turn_to(&mut self, connection: Option<(Epoch, Freshness)>) {
+        (self.epoch, self.subscribed, self.flight) = (connection.map(|(epoch, _)| epoch), false, None);
+        if let Some((_, freshness)) = connection {
+            self.freshness = freshness;
+        }
+        self.backoff = Backoff::new(if self.is_polled() { Waits::Polls } else { Waits::Calls });
+        self.trouble = None;
+        (self.check_at, self.reconcile_at, self.poll_at) = (None, None, None);
+    }
+
     fn query_due(&self, decision_at: Option<Instant>, now: Instant) -> bool {
         let due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         let refresh = self.refresh_asked > self.refresh_served.max(self.refresh_failed);
-        refresh || due(self.check_at) || due(self.reconcile_at) || due(decision_at)
+        refresh || due(self.check_at) || due(self.reconcile_at) || due(self.poll_at) || due(decision_at)
     }
 
     /// When to call [`SubSlot::next`] again, if nothing happens before.
@@ -186,7 +233,7 @@ impl SubSlot {
         if self.flight.is_some() || self.epoch.is_none() {
             return None;
         }
-        let queries = [self.check_at, self.reconcile_at, decision_at].into_iter().flatten().min();
+        let queries = [self.check_at, self.reconcile_at, self.poll_at, decision_at].into_iter().flatten().min();
         let queries = queries.filter(|_| self.wanted && self.subscribed);
         match self.backoff.until() {
             Some(until) => Some(queries.map_or(until, |at| at.max(until))),
@@ -224,8 +271,9 @@ impl SubSlot {
         if flight.call != SubCall::Unsubscribe {
             self.refresh_served = self.refresh_served.max(flight.refresh);
         }
-        if flight.call == SubCall::Subscribe {
-            self.plan_reconciliation(now);
+        // What a polled list says counts from its arrival.
+        if flight.call == SubCall::Subscribe || (flight.call == SubCall::Query && self.is_polled()) {
+            self.plan_query(now);
         }
     }
 
@@ -243,9 +291,14 @@ impl SubSlot {
         self.backoff.wait_until(retry);
     }
 
-    fn plan_reconciliation(&mut self, now: Instant) {
-        self.reconcile_at =
-            self.reconcile.map(|interval| now + interval.mul_f64(1.0 + SPREAD * (2.0 * fastrand::f64() - 1.0)));
+    /// The next query if nothing asks for one before: a poll, or a reconciliation of what is pushed.
+    fn plan_query(&mut self, now: Instant) {
+        if self.is_polled() {
+            self.poll_at = Some(now + self.keep.mul_f64(1.0 - POLL_SPREAD * fastrand::f64()));
+        } else {
+            self.reconcile_at =
+                self.reconcile.map(|interval| now + interval.mul_f64(1.0 + SPREAD * (2.0 * fastrand::f64() - 1.0)));
+        }
     }
 }
 
@@ -253,8 +306,9 @@ impl SubSlot {
 mod tests {
     use super::*;
 
-    const E1: Option<Epoch> = Some(Epoch(1));
-    const E2: Option<Epoch> = Some(Epoch(2));
+    const E1: Option<(Epoch, Freshness)> = Some((Epoch(1), Freshness::Pushed));
+    const E2: Option<(Epoch, Freshness)> = Some((Epoch(2), Freshness::Pushed));
+    const POLLED: Option<(Epoch, Freshness)> = Some((Epoch(3), Freshness::Polled));
 
     fn slot() -> SubSlot {
         let mut slot = SubSlot::new(None);
@@ -318,6 +372,90 @@ mod tests {
         assert_eq!(slot.next(E1, None, now + REFUSED_RETRY / 2), None);
         assert_eq!(slot.wake_at(None), Some(now + REFUSED_RETRY));
         assert_eq!(call(slot.next(E1, None, now + REFUSED_RETRY)), Some(SubCall::Subscribe));
+    }
+
+    /// A slot whose first list has come on a connection that is polled.
+    fn polled(keep: Option<i64>, now: Instant) -> SubSlot {
+        let mut slot = slot();
+        let subscribe = slot.next(POLLED, None, now).unwrap();
+        slot.keep(keep);
+        slot.done(subscribe, SubOutcome::Answered, now);
+        slot
+    }
+
+    #[test]
+    fn a_polled_list_is_asked_for_before_its_time_is_over_whether_it_is_empty_or_not() {
+        let ms = Duration::from_millis;
+        for (said, keep) in [
+            (Some(10_000), ms(10_000)),
+            (None, DEFAULT_KEEP),
+            (Some(0), DEFAULT_KEEP),
+            (Some(-5), DEFAULT_KEEP),
+            (Some(1), SHORTEST_KEEP),
+            (Some(i64::MAX), LONGEST_KEEP),
+        ] {
+            let mut now = Instant::now();
+            let mut slot = polled(said, now);
+            for _ in 0..20 {
+                let at = slot.wake_at(None).unwrap();
+                assert!(at <= now + keep && at >= now + keep.mul_f64(1.0 - POLL_SPREAD), "{said:?}: {:?}", at - now);
+                assert_eq!(slot.next(POLLED, None, at - ms(1)), None);
+                let poll = slot.next(POLLED, None, at).unwrap();
+                assert_eq!(poll.call, SubCall::Query);
+                now = at + ms(50);
+                slot.done(poll, SubOutcome::Answered, now);
+            }
+        }
+    }
+
+    #[test]
+    fn polls_that_fail_back_off_to_a_minute_and_one_success_ends_it() {
+        let mut now = Instant::now();
+        let mut slot = polled(Some(10_000), now);
+        let mut waits = Vec::new();
+        for _ in 0..12 {
+            let at = slot.wake_at(None).unwrap();
+            waits.push(at - now);
+            now = at;
+            let poll = slot.next(POLLED, None, now).unwrap();
+            slot.done(poll, SubOutcome::Transient(Trouble::for_test(500)), now);
+        }
+        let cap = Duration::from_secs(60);
+        assert!(waits[1] <= Duration::from_secs(1), "{waits:?}");
+        assert!(waits[9..].iter().all(|wait| *wait >= cap / 2 && *wait <= cap), "{waits:?}");
+        now = slot.wake_at(None).unwrap();
+        let poll = slot.next(POLLED, None, now).unwrap();
+        slot.done(poll, SubOutcome::Answered, now);
+        assert!(slot.wake_at(None).unwrap() <= now + Duration::from_secs(10));
+    }
+
+    #[test]
+    fn doubtful_datagrams_ask_at_once_but_never_without_pause() {
+        let begin = Instant::now();
+        let mut slot = polled(Some(10_000), begin);
+        let mut queries = 0;
+        for at in 0..1_000 {
+            let now = begin + Duration::from_millis(at);
+            slot.check_at_once(now);
+            if let Some(query) = slot.next(POLLED, None, now) {
+                queries += 1;
+                slot.done(query, SubOutcome::Answered, now);
+            }
+        }
+        assert_eq!(queries, 9, "one each 100 ms, the first that long after the subscription");
+    }
+
+    #[test]
+    fn a_connection_that_pushes_is_reconciled_and_one_that_does_not_is_polled() {
+        let now = Instant::now();
+        let mut slot = SubSlot::new(Some(Duration::from_secs(60)));
+        slot.set_wanted(true);
+        let subscribe = slot.next(POLLED, None, now).unwrap();
+        slot.done(subscribe, SubOutcome::Answered, now);
+        assert!(slot.wake_at(None).unwrap() <= now + DEFAULT_KEEP);
+        let subscribe = slot.next(E1, None, now).unwrap();
+        slot.done(subscribe, SubOutcome::Answered, now);
+        assert!(slot.wake_at(None).unwrap() >= now + Duration::from_secs(48));
     }
 
     #[test]

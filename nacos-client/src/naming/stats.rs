@@ -14,12 +14,19 @@ pub struct ClientStats {
     pub pushes_unchanged: u64,
     /// Pushes that were older than what was known; each leads to a check.
     pub pushes_overtaken: u64,
+    /// Pushes by UDP that might be older than what was known: late or repeated ones, and the first of each server. Each
+    /// leads to a query at once.
+    pub pushes_doubtful: u64,
     /// Pushes that nobody had asked for any more, or of a connection that had ended.
     pub pushes_dropped: u64,
     /// Messages of servers that could not be read.
     pub unreadable: u64,
     /// Lists that a check or reconciliation found to differ from the server's, although no push had said so.
     pub repairs: u64,
+    /// Queries sent because the protocol does not push reliably: over HTTP every list is polled.
+    pub polls: u64,
+    /// Polls that changed a list.
+    pub polls_applied: u64,
     /// Times that removals began to be held.
     pub holds: u64,
     /// Connections made.
@@ -66,8 +73,11 @@ counters!(
     pushes_applied,
     pushes_unchanged,
     pushes_overtaken,
+    pushes_doubtful,
     pushes_dropped,
     repairs,
+    polls,
+    polls_applied,
     holds,
     connects,
     lost_transport,

@@ -7,6 +7,7 @@ use tokio::sync::watch;
 
 use super::client::Client;
 use super::link::Link;
+use crate::config::Protocol;
 use crate::error::describe;
 use crate::transport::{Phase, TransportStatus};
 
@@ -31,6 +32,8 @@ pub enum ConnectionStatus {
         server: String,
         /// Address and port of the connection.
         peer: String,
+        /// What is spoken on it: gRPC or HTTP.
+        protocol: Protocol,
         /// Since when.
         since: Instant,
     },
@@ -78,7 +81,8 @@ impl StatusWatch {
         if let (Some(session), Some(since)) = (link.session(), link.connected_since()) {
             let info = session.info();
             let (server, peer) = (info.server.to_string(), info.peer.to_string());
-            return ConnectionStatus::Connected { server, peer, since: since.into_std() };
+            let (protocol, since) = (info.protocol, since.into_std());
+            return ConnectionStatus::Connected { server, peer, protocol, since };
         }
         let transport = self.transport.borrow();
         let failures = transport.failures;

@@ -174,7 +174,8 @@ impl Worker {
         let link = self.core.link();
         let mut state = entry.lock();
         let decision = state.decision_at();
-        let flight = state.slot.next(link.epoch(), decision, now);
+        let connection = link.session().map(|session| (session.epoch(), session.info().freshness));
+        let flight = state.slot.next(connection, decision, now);
         let (Some(flight), Some(session)) = (flight, link.session()) else {
             let wake = state.slot.wake_at(decision);
             let idle = state.slot.is_idle();
@@ -192,6 +193,9 @@ impl Worker {
             }
             return;
         };
+        if flight.call == SubCall::Query && state.slot.is_polled() {
+            self.core.counters.polls.add();
+        }
         drop(state);
         let key = entry.key().clone();
         let call = match flight.call {
@@ -289,6 +293,9 @@ impl Worker {
             Err(error) => (outcome_of(error), None),
         };
         let mut state = entry.lock();
+        if let Some(Some(info)) = &info {
+            state.slot.keep(info.cache_millis);
+        }
         if state.slot.done(flight, outcome, now) && state.slot.is_wanted() && flight.call != SubCall::Unsubscribe {
             let stamped = info.flatten().map(|info| (info.last_ref_time, HostList::from_wire(info)));
             match stamped {
@@ -300,8 +307,14 @@ impl Worker {
                     if !held && state.is_holding() {
                         self.core.holding(entry.key(), now);
                     }
-                    if taken == Taken::Changed && flight.call == SubCall::Query && !deciding {
-                        self.core.counters.repairs.add();
+                    let polled = state.slot.is_polled();
+                    match taken {
+                        Taken::Changed if flight.call != SubCall::Query || deciding => {}
+                        Taken::Changed if polled => self.core.counters.polls_applied.add(),
+                        Taken::Changed => self.core.counters.repairs.add(),
+                        // What overtook it was a datagram, and the next one may get lost.
+                        Taken::Overtaken if polled => state.slot.check(now),
+                        _ => {}
                     }
                 }
                 // The server made no statement: ask once more.

@@ -1,7 +1,7 @@
 //! One server entry, as users write it.
 //!
 //! ```text
-//! [http://] host [:port] [/] [? grpc_port=N | grpc_offset=N]
+//! [http://] host [:port] [/ | /context/path] [? grpc_port=N | grpc_offset=N]
 //! host = name | IPv4 | IPv6 (brackets needed only before a port, zone id allowed)
 //! ```
 
@@ -11,7 +11,7 @@ use std::{
     str::FromStr,
 };
 
-use super::{AddressField, AddressReason, ServerAddressError};
+use super::{AddressField, AddressReason, ContextPath, ServerAddressError};
 
 /// The main port of a server entry that names none, whatever its scheme.
 pub(crate) const DEFAULT_PORT: u16 = 8848;
@@ -28,6 +28,8 @@ pub(crate) struct ServerAddress {
     pub(crate) host: Host,
     /// The main (HTTP) port.
     pub(crate) port: u16,
+    /// The context path, if the entry names one.
+    pub(crate) path: Option<ContextPath>,
     /// The gRPC port.
     pub(crate) grpc: GrpcPort,
 }
@@ -77,14 +79,15 @@ impl ServerAddress {
         let rest = strip_scheme(text.trim())?;
         let (rest, query) = rest.split_once('?').map_or((rest, None), |(rest, query)| (rest, Some(query)));
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        if !path.is_empty() {
-            return Err((AddressField::Path, AddressReason::Unexpected));
-        }
+        let path = match path {
+            "" => None,
+            path => Some(path.parse().map_err(|reason| (AddressField::Path, reason))?),
+        };
         let (host, port) = split_port(authority)?;
         let host = host.parse_host()?;
         let port = port.map_or(Ok(DEFAULT_PORT), |text| parse_port(text, AddressField::Port))?;
         let grpc = query.map_or(Ok(GrpcPort::Default), parse_query)?;
-        let address = Self { host, port, grpc };
+        let address = Self { host, port, path, grpc };
         match address.grpc {
             GrpcPort::Offset(own) if port.checked_add(own).is_none() => {
                 Err((AddressField::GrpcPort, AddressReason::Overflow))
@@ -107,6 +110,11 @@ impl fmt::Display for ServerAddress {
         match &self.host {
             Host::V6(..) => write!(f, "[{}]:{}", self.host, self.port)?,
             Host::V4(_) | Host::Name(_) => write!(f, "{}:{}", self.host, self.port)?,
+        }
+        match &self.path {
+            None => {}
+            Some(root) if root.as_str().is_empty() => f.write_str("//")?,
+            Some(path) => write!(f, "{path}")?,
         }
         match self.grpc {
             GrpcPort::Default => Ok(()),

@@ -27,7 +27,7 @@ pub(crate) enum AddressField {
     Zone,
     /// The main port.
     Port,
-    /// What stands behind `/`.
+    /// What stands behind `/`: the context path.
     Path,
     /// What stands behind `?`.
     Query,
@@ -56,8 +56,8 @@ pub(crate) enum AddressReason {
     /// A bracket without its partner, or something between `]` and the port.
     #[error("has unbalanced brackets")]
     Brackets,
-    /// More than 253 characters, or a label of none or more than 63.
-    #[error("has a label that is empty or too long, or is too long")]
+    /// A name of more than 253 characters, or a label of none or more than 63; likewise a path and its segments.
+    #[error("has a part that is empty or too long, or is too long")]
     Length,
     /// A character that does not belong there.
     #[error("has the illegal character {0:?}")]
@@ -66,7 +66,7 @@ pub(crate) enum AddressReason {
     #[error("is not supported, only http:// is")]
     Unsupported,
     /// Something is given that has no meaning there.
-    #[error("has no meaning here, write host:port")]
+    #[error("has no meaning here, write host:port or host:port/path")]
     Unexpected,
     /// A parameter given twice, or two that exclude each other.
     #[error("is given twice")]

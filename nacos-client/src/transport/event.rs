@@ -1,6 +1,6 @@
 //! What a transport tells naming.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc};
 
 use nacos_proto::grpc::ServiceInfo;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -21,6 +21,8 @@ pub(crate) enum Event {
     Push {
         /// The connection it came by.
         epoch: Epoch,
+        /// The way it came.
+        origin: Origin,
         /// The list.
         info: ServiceInfo,
     },
@@ -31,6 +33,16 @@ pub(crate) enum Event {
         /// Why.
         cause: LinkError,
     },
+}
+
+/// The way a push came: what it says about the order of pushes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// The stream of its connection, which keeps the order of one server.
+    Stream,
+    /// A datagram of the server at this address: it may be late, repeated or overtaken, and other servers may send too.
+    #[cfg_attr(not(test), expect(dead_code, reason = "no transport has datagrams yet"))]
+    Datagram(SocketAddr),
 }
 
 /// Receives the events of a transport.

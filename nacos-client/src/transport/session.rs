@@ -5,6 +5,7 @@ use std::{fmt, net::IpAddr, sync::Arc};
 use futures_util::future::BoxFuture;
 
 use super::{Call, CallError, Reply};
+use crate::config::Protocol;
 
 /// Number of a connection within one client: strictly increasing, never reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -31,6 +32,20 @@ pub(crate) struct SessionInfo {
     pub(crate) abilities: Abilities,
     /// What registrations do there.
     pub(crate) dialect: Dialect,
+    /// What is spoken on it; never [`Protocol::Auto`].
+    pub(crate) protocol: Protocol,
+    /// Who sees to it that lists stay up to date.
+    pub(crate) freshness: Freshness,
+}
+
+/// Who sees to it that the lists of subscribed services stay up to date.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Freshness {
+    /// The server, which pushes every change and resends what was not acknowledged.
+    #[default]
+    Pushed,
+    /// The client, which asks again and again; pushes may come as well, but may also be lost.
+    Polled,
 }
 
 /// Features a server announced. What was not announced is not there.

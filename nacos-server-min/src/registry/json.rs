@@ -257,7 +257,7 @@ mod tests {
             name: Some(NAME.to_owned()),
             group_name: Some(GROUP.to_owned()),
             clusters: Some("c1,c2".to_owned()),
-            cache_millis: 10_000,
+            cache_millis: Some(10_000),
             last_ref_time: 1_700,
             hosts: Some(
                 instances()

@@ -6,7 +6,7 @@ use super::Instance;
 use crate::lenient;
 
 /// The list of a service's instances: in answers to queries and subscriptions, and in pushes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct ServiceInfo {
     /// Bare service name; some writers put `group@@name` here.
     pub name: Option<String>,
@@ -14,8 +14,8 @@ pub struct ServiceInfo {
     pub group_name: Option<String>,
     /// The cluster filter of the request or subscription, verbatim; left out when it was null.
     pub clusters: Option<String>,
-    /// Poll interval hint in milliseconds.
-    pub cache_millis: i64,
+    /// How often to ask for the list where it is not pushed, in milliseconds; `None` when the sender wrote nothing.
+    pub cache_millis: Option<i64>,
     /// The instances; `None` when the sender wrote null or nothing, which means "no statement", not "empty".
     pub hosts: Option<Vec<Instance>>,
     /// The sender's wall clock, in milliseconds, when it built the list.
@@ -26,22 +26,6 @@ pub struct ServiceInfo {
     pub all_ips: bool,
     /// So few hosts are healthy that all are listed as healthy.
     pub reach_protection_threshold: bool,
-}
-
-impl Default for ServiceInfo {
-    fn default() -> Self {
-        Self {
-            name: None,
-            group_name: None,
-            clusters: None,
-            cache_millis: 1_000,
-            hosts: None,
-            last_ref_time: 0,
-            checksum: String::new(),
-            all_ips: false,
-            reach_protection_threshold: false,
-        }
-    }
 }
 
 impl ServiceInfo {
@@ -67,7 +51,9 @@ impl Serialize for ServiceInfo {
         if let Some(clusters) = &self.clusters {
             out.serialize_field("clusters", clusters)?;
         }
-        out.serialize_field("cacheMillis", &self.cache_millis)?;
+        if let Some(millis) = self.cache_millis {
+            out.serialize_field("cacheMillis", &millis)?;
+        }
         out.serialize_field("hosts", self.hosts.as_deref().unwrap_or(&[]))?;
         out.serialize_field("lastRefTime", &self.last_ref_time)?;
         out.serialize_field("checksum", &self.checksum)?;
@@ -148,7 +134,7 @@ where
         Key::Name => info.name = map.next_value::<read::Text>()?.0,
         Key::GroupName => info.group_name = map.next_value::<read::Text>()?.0,
         Key::Clusters => info.clusters = map.next_value::<read::Text>()?.0,
-        Key::CacheMillis => info.cache_millis = map.next_value::<read::Long>()?.0,
+        Key::CacheMillis => info.cache_millis = Some(map.next_value::<read::Long>()?.0),
         Key::Hosts => info.hosts = map.next_value::<read::Hosts>()?.0,
         Key::LastRefTime => info.last_ref_time = map.next_value::<read::Long>()?.0,
         Key::Checksum => info.checksum = map.next_value::<read::Text>()?.0.unwrap_or_default(),

@@ -36,8 +36,17 @@ impl Bench {
     }
 
     fn push(&mut self, epoch: u64, ts: i64, hosts: &[u16]) -> Taken {
+        self.push_by(Origin::Stream, epoch, ts, hosts)
+    }
+
+    fn datagram(&mut self, sender: u16, epoch: u64, ts: i64, hosts: &[u16]) -> Taken {
+        let sender = SocketAddr::from(([127, 0, 0, 1], sender));
+        self.push_by(Origin::Datagram(sender), epoch, ts, hosts)
+    }
+
+    fn push_by(&mut self, origin: Origin, epoch: u64, ts: i64, hosts: &[u16]) -> Taken {
         let push = Received { epoch: Epoch(epoch), seq: self.seq(), ts, list: ports(hosts) };
-        self.list.push(&self.key, &self.link, push, self.now)
+        self.list.push(&self.key, &self.link, origin, push, self.now)
     }
 
     fn answer(&mut self, epoch: u64, seq: u64, ts: i64, hosts: &[u16]) -> Taken {
@@ -72,6 +81,38 @@ fn f08_an_answer_never_replaces_a_push_that_came_after_its_request() {
     let sent = b.seq();
     assert_eq!(b.answer(1, sent, 5, &[2]), Taken::Changed, "its stamp does not matter");
     assert_eq!(b.push(1, 9, &[3]), Taken::Overtaken, "and does not lower the last one");
+}
+
+#[test]
+fn a_datagram_counts_only_after_another_one_of_the_same_server_and_when_nothing_is_younger() {
+    let mut b = Bench::new(EmptyPolicy::Accept);
+    let sent = b.seq();
+    b.answer(1, sent, 1_000, &[1]);
+    assert_eq!(b.datagram(7, 1, 2_000, &[2]), Taken::Doubtful, "the first of a server");
+    assert_eq!(b.datagram(7, 1, 2_000, &[2]), Taken::Changed, "sent again, or a second one of that moment");
+    assert_eq!(b.datagram(7, 1, 3_000, &[3]), Taken::Changed);
+    assert_eq!(b.datagram(7, 1, 2_999, &[4]), Taken::Doubtful, "overtaken on the way");
+    let sent = b.seq();
+    b.answer(1, sent, 4_000, &[5]);
+    assert_eq!(b.datagram(7, 1, 3_500, &[6]), Taken::Doubtful, "lost and sent again after a poll");
+    assert_eq!(b.datagram(8, 1, 9_000, &[7]), Taken::Doubtful, "another server, another clock");
+    assert_eq!(b.datagram(7, 1, 5_000, &[8]), Taken::Doubtful, "and back");
+    assert_eq!(b.datagram(7, 1, 5_001, &[9]), Taken::Changed);
+    assert_eq!(b.shown(), [9]);
+    b.link.connected(session(2), None, b.now);
+    assert_eq!(b.datagram(7, 1, 6_000, &[10]), Taken::OldEpoch);
+    assert_eq!(b.datagram(7, 2, 6_000, &[10]), Taken::Doubtful, "nothing is known on a new connection");
+}
+
+#[test]
+fn a_server_whose_clock_is_set_back_is_believed_after_the_poll_that_its_datagram_leads_to() {
+    let mut b = Bench::new(EmptyPolicy::Accept);
+    b.datagram(7, 1, 9_000_000, &[1]);
+    b.datagram(7, 1, 9_000_001, &[1]);
+    assert_eq!(b.datagram(7, 1, 1_000, &[2]), Taken::Doubtful);
+    let sent = b.seq();
+    b.answer(1, sent, 1_001, &[2]);
+    assert_eq!(b.datagram(7, 1, 1_500, &[3]), Taken::Changed);
 }
 
 #[test]
@@ -126,6 +167,8 @@ enum Step {
     Answer(usize),
     /// The connection is replaced.
     NewEpoch,
+    /// A datagram with the list that push number `n` from the newest had arrives from one of two servers.
+    Datagram(usize, u16),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -136,6 +179,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => Just(Step::Ask),
         2 => (0..3usize).prop_map(Step::Answer),
         1 => Just(Step::NewEpoch),
+        4 => (0..4usize, 1..3u16).prop_map(|(back, sender)| Step::Datagram(back, sender)),
     ]
 }
 
@@ -174,6 +218,11 @@ impl Server {
                     b.answer(epoch, seq, ts, &ports);
                 }
             }
+            Step::Datagram(back, sender) => {
+                if let Some((epoch, ts, ports)) = self.pushes.iter().rev().nth(back).cloned() {
+                    b.datagram(sender, epoch, ts, &ports);
+                }
+            }
             Step::NewEpoch => {
                 self.epoch += 1;
                 b.link.connected(session(self.epoch), None, b.now);
@@ -205,6 +254,36 @@ proptest! {
         expected.sort_unstable();
         expected.dedup();
         prop_assert_eq!(b.shown(), expected);
+    }
+
+    /// Datagrams of one server, lost, repeated and in any order, between polls of it: the list is never taken back to an
+    /// older state, and one that is not the newest is due to a loss or leads to a query.
+    #[test]
+    fn datagrams_never_take_a_list_back(steps in proptest::collection::vec((0..3u8, 0..5usize), 1..80)) {
+        let mut b = Bench::new(EmptyPolicy::Accept);
+        // State number `n` lists the port `n` alone, and lasts from stamp 10 × n on.
+        let (mut state, mut shown, mut asked) = (0u16, 0u16, None);
+        for (step, back) in steps {
+            match step {
+                0 => state += 1,
+                1 => match asked.take() {
+                    None => asked = Some((b.seq(), state)),
+                    Some((seq, then)) => drop(b.answer(1, seq, i64::from(then) * 10 + 5, &[then])),
+                },
+                _ => {
+                    let sent = state.saturating_sub(back as u16);
+                    let before = b.shown();
+                    if b.datagram(1, 1, i64::from(sent) * 10, &[sent]) == Taken::Doubtful {
+                        prop_assert_eq!(b.shown(), before);
+                    } else {
+                        prop_assert_eq!(b.shown(), [sent]);
+                    }
+                }
+            }
+            let now = b.shown().first().copied().unwrap_or(shown);
+            prop_assert!(now >= shown, "from {} back to {}", shown, now);
+            shown = now;
+        }
     }
 
     /// A list that is not applied is one that a check will repair: the caller is told so.

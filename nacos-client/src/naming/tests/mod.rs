@@ -4,6 +4,7 @@ mod calls;
 mod life;
 mod listening;
 mod moving;
+mod polling;
 mod registering;
 mod simulation;
 

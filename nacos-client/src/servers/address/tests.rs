@@ -8,7 +8,8 @@ fn parse(text: &str) -> ServerAddress {
 
 #[test]
 fn g12_each_form_of_an_entry_has_one_meaning() {
-    let name = |host: &str, port, grpc| ServerAddress { host: Host::Name(host.to_owned()), port, grpc };
+    let name = |host: &str, port, grpc| ServerAddress { host: Host::Name(host.to_owned()), port, path: None, grpc };
+    let below = |path: &str, address| ServerAddress { path: Some(path.parse().unwrap()), ..address };
     for (text, want) in [
         ("nacos", name("nacos", 8848, GrpcPort::Default)),
         ("nacos.", name("nacos.", 8848, GrpcPort::Default)),
@@ -19,6 +20,9 @@ fn g12_each_form_of_an_entry_has_one_meaning() {
         ("http://nacos/?grpc_offset=2000", name("nacos", 8848, GrpcPort::Offset(2000))),
         ("nacos:65535?grpc_port=1", name("nacos", 65535, GrpcPort::Fixed(1))),
         ("a_b-c.d1", name("a_b-c.d1", 8848, GrpcPort::Default)),
+        ("http://nacos:80/nacos", below("nacos", name("nacos", 80, GrpcPort::Default))),
+        ("nacos/a/b/?grpc_port=7", below("/a/b", name("nacos", 8848, GrpcPort::Fixed(7)))),
+        ("nacos//", below("", name("nacos", 8848, GrpcPort::Default))),
     ] {
         assert_eq!(parse(text), want, "{text}");
     }
@@ -32,6 +36,7 @@ fn g13_ipv6_is_split_at_the_right_colon() {
     let v6 = |ip: &str, zone: Option<&str>, port| ServerAddress {
         host: Host::V6(ip.parse().unwrap(), zone.map(str::to_owned)),
         port,
+        path: None,
         grpc: GrpcPort::Default,
     };
     for (text, want) in [
@@ -94,7 +99,8 @@ fn every_ill_form_names_field_and_reason() {
         ("[::1]:", F::Port, R::Empty),
         ("[::1%]:80", F::Zone, R::Empty),
         ("fe80::1%a b", F::Zone, R::Character(' ')),
-        ("a:80/nacos", F::Path, R::Unexpected),
+        ("a:80/na cos", F::Path, R::Character(' ')),
+        ("a:80/nacos/../x", F::Path, R::Length),
         ("a?", F::Query, R::Empty),
         ("a?x=1", F::Query, R::Unexpected),
         ("a?grpc_port", F::GrpcPort, R::Empty),
@@ -134,10 +140,14 @@ fn any_grpc() -> impl Strategy<Value = GrpcPort> {
     prop_oneof![Just(GrpcPort::Default), (1u16..).prop_map(GrpcPort::Fixed), (1u16..2000).prop_map(GrpcPort::Offset),]
 }
 
+fn any_path() -> impl Strategy<Value = Option<ContextPath>> {
+    proptest::option::of("(/[a-z0-9_-]{1,9}){0,3}".prop_map(|path| path.parse().unwrap()))
+}
+
 proptest! {
     #[test]
-    fn g13_parse_of_format_is_identity(host in any_host(), port in 1u16..60000, grpc in any_grpc()) {
-        let address = ServerAddress { host, port, grpc };
+    fn g13_parse_of_format_is_identity(host in any_host(), port in 1u16..60000, path in any_path(), grpc in any_grpc()) {
+        let address = ServerAddress { host, port, path, grpc };
         prop_assert_eq!(address.to_string().parse::<ServerAddress>(), Ok(address.clone()));
         prop_assert_eq!(format!("http://{address}").parse::<ServerAddress>(), Ok(address));
     }

@@ -18,7 +18,8 @@ use super::{
     stream::{Incoming, PushStream},
     traffic::Traffic,
 };
-use crate::transport::{Epoch, Event, Handover, LinkFault, SessionInfo};
+use crate::config::Protocol;
+use crate::transport::{Epoch, Event, Freshness, Handover, LinkFault, Origin, SessionInfo};
 
 /// One connection's talk with its server.
 pub(super) struct Conversation<'a> {
@@ -84,6 +85,8 @@ impl<'a> Conversation<'a> {
             connection_id: Arc::from(connection_id),
             abilities,
             dialect,
+            protocol: Protocol::Grpc,
+            freshness: Freshness::Pushed,
         };
         (Arc::new(info), stream)
     }
@@ -150,7 +153,7 @@ async fn answer(
         Incoming::Push { id, info } => {
             context.counters.push();
             if let Some(info) = info {
-                context.handler.handle(Event::Push { epoch, info });
+                context.handler.handle(Event::Push { epoch, origin: Origin::Stream, info });
             }
             stream.ack_push(id).await?;
             Ok(true)

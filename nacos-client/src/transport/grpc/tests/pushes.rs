@@ -40,7 +40,7 @@ async fn pushes_come_in_order_and_each_is_acknowledged_with_its_id() {
     }
     for (id, stamp) in [("9", 1), ("7", 2), ("8", 2)] {
         match client.event().await {
-            Event::Push { epoch, info } => assert_eq!((epoch, info.last_ref_time), (session.epoch(), stamp)),
+            Event::Push { epoch, info, .. } => assert_eq!((epoch, info.last_ref_time), (session.epoch(), stamp)),
             other => panic!("{other:?}"),
         }
         let (kind, ack) = ack(&mut peer).await;
