@@ -26,7 +26,8 @@ async fn pushed(client: &mut Client) -> ServiceInfo {
 }
 
 fn push(peer: &mut Peer, id: &str, stamp: i64) {
-    let info = ServiceInfo { name: Some("orders".to_owned()), last_ref_time: stamp, ..Default::default() };
+    let name = Some("orders".to_owned());
+    let info = ServiceInfo { name, cache_millis: Some(10_000), last_ref_time: stamp, ..Default::default() };
     let push = NotifySubscriberRequest { request_id: id.to_owned(), service_info: Some(info) };
     peer.push(NotifySubscriberRequest::TYPE, push.to_json());
 }
