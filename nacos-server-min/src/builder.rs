@@ -9,6 +9,7 @@ use crate::api::http::http_service;
 use crate::config::{Behaviour, Settings, SettingsError};
 use crate::conn::{AcceptLoop, Protocol, watch_silent_connections};
 use crate::context::Context;
+use crate::health::watch_beats;
 use crate::oddity::Oddities;
 use crate::ports::{PortError, Ports};
 use crate::server::Server;
@@ -137,6 +138,7 @@ impl Builder {
         spawn(Box::pin(watch_silent_connections(Arc::clone(&context))));
         spawn(Box::pin(clean(Arc::clone(&context))));
         spawn(Box::pin(expire_overrides(Arc::clone(&context))));
+        spawn(Box::pin(watch_beats(Arc::clone(&context))));
         let http = Protocol::Http(http_service(&context));
         for (listener, protocol) in
             [(ports.http, http), (ports.grpc, Protocol::Grpc), (ports.cluster, Protocol::Reserved)]

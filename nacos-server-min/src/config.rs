@@ -58,6 +58,12 @@ pub struct Settings {
     pub clean_interval: Duration,
     /// What an operator said about an instance is forgotten so long after that has gone, to the second. Default 60 s.
     pub instance_metadata_after: Duration,
+    /// How often instances that were registered by HTTP are looked at for missing beats. A check that comes a whole interval
+    /// late gives everybody their full time again. Default 5 s.
+    pub beat_check_interval: Duration,
+    /// Whether instances that do not beat for the time in their metadata, or 30 s, are removed; false leaves them in the lists
+    /// as unhealthy. Default true.
+    pub expire_instances: bool,
     /// Whether protection thresholds of services count; false shows every instance as it is. Default true.
     pub protection: bool,
     /// Longest metadata of an instance, keys and values, in UTF-16 code units. Default 1 024.
@@ -95,6 +101,8 @@ impl Default for Settings {
             empty_service_after: Duration::from_secs(60),
             clean_interval: Duration::from_secs(60),
             instance_metadata_after: Duration::from_secs(60),
+            beat_check_interval: Duration::from_secs(5),
+            expire_instances: true,
             protection: true,
             max_metadata: nacos_proto::param::MAX_METADATA,
             max_services_per_client: 4_000_000,
@@ -144,6 +152,7 @@ impl Settings {
             ("push_retry_delay", self.push_retry_delay),
             ("stalled_timeout", self.stalled_timeout),
             ("clean_interval", self.clean_interval),
+            ("beat_check_interval", self.beat_check_interval),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, ok)| !ok) {
             return Err(SettingsError { name, rule: "above 0" });

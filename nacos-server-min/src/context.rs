@@ -12,6 +12,7 @@ use crate::config::Settings;
 use crate::conn::ConnectionTable;
 use crate::counters::LiveCounters;
 use crate::fault::FaultState;
+use crate::health::{BeatRules, Beats};
 use crate::namespaces::Namespaces;
 use crate::oddity::Oddities;
 use crate::ops::Switches;
@@ -27,6 +28,7 @@ pub(crate) struct Context {
     pub(crate) clock: Clock,
     pub(crate) counters: LiveCounters,
     pub(crate) registry: Registry,
+    pub(crate) beats: Beats,
     pub(crate) connections: ConnectionTable,
     pub(crate) namespaces: Namespaces,
     pub(crate) fault: FaultState,
@@ -41,7 +43,6 @@ pub(crate) struct Context {
     /// Numbers the requests to clients, in the whole server.
     request_ids: AtomicU64,
     persistence_noted: AtomicBool,
-    beats_noted: AtomicBool,
     tls_noted: AtomicBool,
 }
 
@@ -85,6 +86,11 @@ impl Context {
                 stale: oddities.clone(),
                 propagation,
             });
+            let beats = Beats::new(BeatRules {
+                check_interval: settings.beat_check_interval,
+                removes: settings.expire_instances,
+                as_recorded: oddities.is_some(),
+            });
             let connections = ConnectionTable::new(settings.max_buffered);
             Self {
                 settings,
@@ -92,6 +98,7 @@ impl Context {
                 clock: Clock::new(skew_ms),
                 counters: LiveCounters::default(),
                 registry,
+                beats,
                 connections,
                 namespaces: Namespaces::default(),
                 fault: FaultState::new(seed, abort),
@@ -102,7 +109,6 @@ impl Context {
                 switches: Mutex::default(),
                 request_ids: AtomicU64::new(1),
                 persistence_noted: AtomicBool::new(false),
-                beats_noted: AtomicBool::new(false),
                 tls_noted: AtomicBool::new(false),
             }
         });
@@ -147,13 +153,6 @@ impl Context {
     pub(crate) fn note_memory_only_persistence(&self) {
         if !self.persistence_noted.swap(true, Ordering::Relaxed) {
             tracing::warn!("persistent instances are kept in memory only: they are gone when this server ends");
-        }
-    }
-
-    /// Says once that registrations by HTTP do not expire.
-    pub(crate) fn note_missing_beats(&self) {
-        if !self.beats_noted.swap(true, Ordering::Relaxed) {
-            tracing::warn!("beats are not implemented: an instance registered by HTTP stays until it is deregistered");
         }
     }
 

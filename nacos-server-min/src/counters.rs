@@ -52,6 +52,16 @@ counters! {
     unacknowledged_closed,
     /// Connection resets sent on request.
     resets,
+    /// Beats by HTTP, of known instances and of unknown ones.
+    beats,
+    /// Of those, light beats of instances that are not registered: their clients are told to register again.
+    beats_unknown,
+    /// Of those, beats that came after the deregistration of their instance and were ignored.
+    beats_too_late,
+    /// Instances that became unhealthy because they did not beat.
+    instances_unhealthy,
+    /// Instances that were removed because they did not beat.
+    instances_expired,
     /// Instances of which an operator's words were forgotten, because they had gone.
     overrides_forgotten,
 }

@@ -26,6 +26,7 @@
 //! * `conn` — accepting connections, their set-up, and noticing that one has gone silent.
 //! * `ops` — what can be asked of the server, in terms of no protocol.
 //! * `registry` — what is registered; synchronous, without runtime.
+//! * `health` — whether instances without a connection still live.
 //! * `push` — who gets which list when; pure state machines and a thin driver.
 #![forbid(unsafe_code)]
 
@@ -41,6 +42,7 @@ mod api;
 mod clock;
 mod conn;
 mod context;
+mod health;
 mod instance_id;
 mod namespaces;
 mod oddity;

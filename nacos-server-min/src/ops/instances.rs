@@ -6,9 +6,11 @@ use nacos_proto::grpc::Instance as WireInstance;
 use nacos_proto::param;
 use serde::{Serialize, Serializer};
 
+use super::beats::usual_interval;
 use super::error::OpError;
 use super::keys::{InstanceKey, ServiceKey};
 use crate::context::{Context, ListRequest};
+use crate::health::By;
 use crate::instance_id;
 use crate::registry::{
     AdminError, HealthChecker, Instance, InstanceId, InstanceJson, Kind, NameForm, Override, Service, View,
@@ -31,6 +33,17 @@ pub(crate) fn register(
     instance: WireInstance,
     id: IdRule,
 ) -> Result<(), OpError> {
+    register_by(context, key, kind, instance, id, By::Registration)
+}
+
+pub(super) fn register_by(
+    context: &Context,
+    key: &ServiceKey,
+    kind: Kind,
+    instance: WireInstance,
+    id: IdRule,
+    by: By,
+) -> Result<(), OpError> {
     param::beat_times(&instance)?;
     param::registering_cluster(instance.cluster_name.as_deref().unwrap_or_default())?;
     let id = match id {
@@ -45,15 +58,28 @@ pub(crate) fn register(
     };
     let stored = Instance::from_wire(&context.registry.names, instance, id);
     match kind {
-        Kind::Ephemeral => context.note_missing_beats(),
-        Kind::Persistent => context.note_memory_only_persistence(),
+        Kind::Ephemeral => {
+            context.beats.register(&context.registry, key.as_ref(), stored, by, context.clock.ticks())?
+        }
+        Kind::Persistent => {
+            context.note_memory_only_persistence();
+            context.registry.publish_internal(key.as_ref(), kind, stored)?;
+        }
     }
-    context.registry.publish_internal(key.as_ref(), kind, stored).map_err(OpError::from)
+    Ok(())
 }
 
 /// Removes what was registered for the address, whatever its cluster; nothing to remove is fine.
 pub(crate) fn deregister(context: &Context, key: &ServiceKey, kind: Kind, ip: &str, port: u16) {
-    context.registry.withdraw_internal(key.as_ref(), kind, Some(ip), port, context.clock.seconds());
+    let Context { registry, beats, clock, .. } = context;
+    match kind {
+        Kind::Ephemeral => {
+            beats.deregister(registry, key.as_ref(), (ip, port), usual_interval(context), clock.ticks());
+        }
+        Kind::Persistent => {
+            registry.withdraw_internal(key.as_ref(), kind, Some(ip), port, clock.seconds());
+        }
+    }
 }
 
 /// Overrides what the registrant said, wholly; the instance itself need not be there.

@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows of a status code, a text or a JSON key; nothing here waits.
 
+mod beats;
 mod catalog;
 mod error;
 mod instances;
@@ -12,6 +13,7 @@ mod services;
 mod subscribers;
 mod switches;
 
+pub(crate) use beats::{BeatAnswer, beat};
 pub(crate) use catalog::{ServiceFilter, ServiceSummary, instances_of, services, summary};
 pub(crate) use error::OpError;
 pub(crate) use instances::{

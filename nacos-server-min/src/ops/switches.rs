@@ -9,10 +9,12 @@ pub(crate) struct Switches {
     masters: Option<Vec<String>>,
     ad_weight_map: BTreeMap<String, i32>,
     default_push_cache_millis: i64,
-    client_beat_interval: i64,
+    /// Milliseconds between beats, for instances whose metadata name no interval.
+    pub(crate) client_beat_interval: i64,
     default_cache_millis: i64,
     distro_threshold: f32,
-    health_check_enabled: bool,
+    /// Whether missing beats have consequences.
+    pub(crate) health_check_enabled: bool,
     auto_change_health_check_enabled: bool,
     distro_enabled: bool,
     enable_standalone: bool,
@@ -27,7 +29,8 @@ pub(crate) struct Switches {
     #[serde(rename = "disableAddIP")]
     disable_add_ip: bool,
     send_beat_only: bool,
-    light_beat_enabled: bool,
+    /// Whether clients may leave everything but the address out of a beat.
+    pub(crate) light_beat_enabled: bool,
     /// Paths by prefix, and the status that requests to them are answered with.
     pub(crate) limited_url_map: BTreeMap<String, u16>,
     distro_server_expired_millis: i64,

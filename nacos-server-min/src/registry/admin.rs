@@ -153,11 +153,6 @@ impl Registry {
         found
     }
 
-    /// The clients that stand for one address each.
-    pub(crate) fn internal_clients(&self) -> Vec<Arc<Client>> {
-        self.lock_internal().values().cloned().collect()
-    }
-
     /// What the client publishes into the service.
     pub(crate) fn published_by(&self, client: &Client, service: &Service) -> Option<Published> {
         let state = service.lock();

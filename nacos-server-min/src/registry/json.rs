@@ -4,13 +4,11 @@ use bytes::Bytes;
 use serde::ser::{SerializeMap, SerializeSeq, SerializeStruct};
 use serde::{Serialize, Serializer};
 
+use super::beat_times::BeatTimes;
 use super::instance::{Host, Instance, InstanceId};
 use super::service::Kind;
 use super::view::View;
 
-const BEAT_INTERVAL: &str = "preserved.heart.beat.interval";
-const BEAT_TIMEOUT: &str = "preserved.heart.beat.timeout";
-const DELETE_TIMEOUT: &str = "preserved.ip.delete.timeout";
 const ID_GENERATOR: &str = "preserved.instance.id.generator";
 
 /// How a list names its service: bare over gRPC, with the group over HTTP v1.
@@ -120,9 +118,10 @@ impl Serialize for InstanceJson<'_> {
         out.serialize_field("clusterName", &*instance.cluster)?;
         out.serialize_field("serviceName", &Text(format_args!("{}@@{}", self.group, self.name)))?;
         out.serialize_field("metadata", &Metadata(instance))?;
-        out.serialize_field("instanceHeartBeatInterval", &time(instance, BEAT_INTERVAL, 5_000))?;
-        out.serialize_field("instanceHeartBeatTimeOut", &time(instance, BEAT_TIMEOUT, 15_000))?;
-        out.serialize_field("ipDeleteTimeout", &time(instance, DELETE_TIMEOUT, 30_000))?;
+        let BeatTimes { interval, timeout, removal } = BeatTimes::of(instance);
+        out.serialize_field("instanceHeartBeatInterval", &interval)?;
+        out.serialize_field("instanceHeartBeatTimeOut", &timeout)?;
+        out.serialize_field("ipDeleteTimeout", &removal)?;
         let generator = if instance.metadata.is_empty() { Some("simple") } else { instance.metadata(ID_GENERATOR) };
         if let Some(generator) = generator {
             out.serialize_field("instanceIdGenerator", generator)?;
@@ -190,15 +189,6 @@ impl Serialize for Weight {
     }
 }
 
-/// Only plain digits count; everything else leaves the default.
-fn time(instance: &Instance, key: &str, default: i64) -> i64 {
-    instance
-        .metadata(key)
-        .filter(|text| text.bytes().all(|b| b.is_ascii_digit()))
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
@@ -206,6 +196,7 @@ mod tests {
     use nacos_proto::grpc as wire;
     use serde_json::Value;
 
+    use super::super::beat_times::{BEAT_INTERVAL, DELETE_TIMEOUT};
     use super::*;
     use crate::registry::names::Names;
     use crate::registry::view::Rows;

@@ -15,10 +15,12 @@
 //! holding one except to [`Propagation`], whose implementations only note what they are told.
 
 mod admin;
+mod beat_times;
 mod client;
 mod details;
 mod groups;
 mod instance;
+mod internal;
 mod json;
 mod names;
 mod overrides;
@@ -28,6 +30,7 @@ mod store;
 mod view;
 
 pub(crate) use admin::AdminError;
+pub(crate) use beat_times::BeatTimes;
 pub(crate) use client::{Client, ServiceRef};
 pub(crate) use details::{ClusterMetadata, HealthChecker, Selector, ServiceMetadata};
 pub(crate) use instance::{DEFAULT_CLUSTER, Host, Instance, InstanceId};

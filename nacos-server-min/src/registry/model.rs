@@ -174,7 +174,7 @@ impl World {
             }
             Op::PublishInternal { service, kind: persistent, row } => {
                 let one = instance(&self.registry, row);
-                let result = self.registry.publish_internal(key(service), kind(persistent), one);
+                let result = self.registry.publish_internal(key(service), kind(persistent), one).map(drop);
                 let known = self.internal.get(&(row.0, persistent)).map(|(number, _)| *number);
                 let number = known.unwrap_or_else(|| {
                     self.opened += 1;

@@ -14,6 +14,13 @@ pub(crate) struct KeyRef<'a> {
     pub(crate) name: &'a str,
 }
 
+/// `namespace@@group@@name`
+impl fmt::Display for KeyRef<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}@@{}@@{}", self.namespace, self.group, self.name)
+    }
+}
+
 /// A service is wholly one or the other, as its first registration decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -89,16 +96,38 @@ impl Records {
         self.as_slice().iter().flat_map(|record| record.published.as_slice())
     }
 
+    /// What this client published.
+    pub(super) fn get(&self, client: u64) -> Option<&Published> {
+        let all = self.as_slice();
+        let at = all.binary_search_by_key(&client, |record| record.client).ok()?;
+        all.get(at).map(|record| &record.published)
+    }
+
+    fn as_mut_slice(&mut self) -> &mut [Record] {
+        match self {
+            Self::None => &mut [],
+            Self::One(one) => std::slice::from_mut(one),
+            Self::Many(many) => many,
+        }
+    }
+
+    /// Sets the health of all that this client published; whether anything changed.
+    pub(super) fn set_health_of(&mut self, client: u64, healthy: bool) -> bool {
+        let mine = self.as_mut_slice().iter_mut().filter(|record| record.client == client);
+        mine.flat_map(|record| record.published.as_mut_slice()).fold(false, |changed, instance| {
+            let differs = instance.healthy != healthy;
+            if differs {
+                *instance = Arc::new(Instance { healthy, ..Instance::clone(instance) });
+            }
+            changed || differs
+        })
+    }
+
     /// Sets the health of an instance in every record that has it. `None`: there is no such instance; else whether anything
     /// changed.
     pub(super) fn set_health(&mut self, row: (&Host, u16, &str), healthy: bool) -> Option<bool> {
-        let records = match self {
-            Self::None => &mut [],
-            Self::One(one) => std::slice::from_mut(one),
-            Self::Many(many) => many.as_mut_slice(),
-        };
         let mut found = None;
-        for instance in records.iter_mut().flat_map(|record| record.published.as_mut_slice()) {
+        for instance in self.as_mut_slice().iter_mut().flat_map(|record| record.published.as_mut_slice()) {
             if instance.row() == row {
                 let differs = instance.healthy != healthy;
                 if differs {

@@ -8,7 +8,6 @@ use hashbrown::HashTable;
 
 use super::client::{Client, ServiceRef, ServiceSet};
 use super::groups::GroupIndex;
-use super::instance::{Host, Instance};
 use super::names::Names;
 use super::page::Page;
 use super::service::{KeyRef, Kind, Published, Record, Service, State, Subscriber};
@@ -77,7 +76,7 @@ pub(crate) struct Registry {
     /// Services with overrides. Locked last.
     overridden: Mutex<ServiceSet>,
     /// Clients that stand for one `ip:port`, by their name.
-    internal: Mutex<HashMap<Box<str>, Arc<Client>>>,
+    pub(super) internal: Mutex<HashMap<Box<str>, Arc<Client>>>,
     next_client: AtomicU64,
     instances: AtomicI64,
     subscriptions: AtomicI64,
@@ -220,36 +219,6 @@ impl Registry {
         self.settings.propagation.changed(service, state.subscribers());
     }
 
-    /// Publishes an instance for the internal client of its address.
-    pub(crate) fn publish_internal(&self, key: KeyRef<'_>, kind: Kind, instance: Instance) -> Result<(), WriteError> {
-        let name = internal_name(&instance.host, instance.port, kind);
-        let mut internal = self.lock_internal();
-        let known = internal.get(name.as_str()).cloned();
-        let client = known.unwrap_or_else(|| self.open_client(&name, None));
-        self.publish(&client, key, kind, Published::One(Arc::new(instance)))?;
-        internal.entry(name.into_boxed_str()).or_insert(client);
-        Ok(())
-    }
-
-    /// Removes the instance that the internal client of this address published into the service.
-    pub(crate) fn withdraw_internal(
-        &self,
-        key: KeyRef<'_>,
-        kind: Kind,
-        ip: Option<&str>,
-        port: u16,
-        seconds: u32,
-    ) -> bool {
-        let name = internal_name(&Host::new(ip), port, kind);
-        let mut internal = self.lock_internal();
-        let Some(client) = internal.get(name.as_str()) else { return false };
-        let removed = self.withdraw(client, key, seconds);
-        if client.sizes() == (0, 0) {
-            internal.remove(name.as_str());
-        }
-        removed
-    }
-
     // === subscriptions ===
 
     /// The second value is true for the client's first subscription of the service.
@@ -389,12 +358,4 @@ impl Registry {
     pub(super) fn lock_overridden(&self) -> MutexGuard<'_, ServiceSet> {
         self.overridden.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    pub(super) fn lock_internal(&self) -> MutexGuard<'_, HashMap<Box<str>, Arc<Client>>> {
-        self.internal.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-fn internal_name(host: &Host, port: u16, kind: Kind) -> String {
-    format!("{host}:{port}#{}", kind == Kind::Ephemeral)
 }

@@ -128,7 +128,7 @@ fn persistent_outcome(caller: &Caller<'_>, request: PersistentInstanceRequest) -
     context
         .registry
         .publish_internal(key, Kind::Persistent, stored(caller, key, instance))
-        .map(|()| Answer::registered())
+        .map(|_| Answer::registered())
         .map_err(|error| refused(caller, key, REGISTER_PERSISTENT, &error))
 }
 

@@ -9,6 +9,7 @@
 //! `params` reads parameters wherever they stand, `values` reads those with a language of their own, `reply` writes answers.
 
 mod api_error;
+mod beat;
 mod console;
 mod loader;
 mod modern;

@@ -171,6 +171,11 @@ impl Form {
         Ok(InstanceKey::new(ip, port(self.asked("port", "Integer")?), self.cluster(cluster)))
     }
 
+    /// Address and port; what is absent is blank or 0.
+    pub(super) fn optional_address(&self) -> (&str, u16) {
+        (self.get("ip").unwrap_or_default(), self.get("port").map_or(0, port))
+    }
+
     pub(super) fn kind(&self, context: &Context) -> Result<Kind, Refusal> {
         let ephemeral = self.flag("ephemeral")?.unwrap_or_else(|| context.switches().default_instance_ephemeral);
         Ok(if ephemeral { Kind::Ephemeral } else { Kind::Persistent })

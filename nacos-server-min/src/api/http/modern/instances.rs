@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::failure::{failure, no_instance, no_service};
 use super::form::{Form, Generation};
 use crate::api::http::api_error::ApiError;
+use crate::api::http::beat::{self, Beat, BeatError};
 use crate::api::http::reply::{self, Refusal, settle};
 use crate::api::http::service::Shared;
 use crate::api::http::values;
@@ -24,6 +25,7 @@ pub(super) fn routes() -> Router<Shared> {
     let one = || post(register).delete(deregister);
     Router::new()
         .route("/v2/ns/instance", one().put(update).patch(patch).get(detail))
+        .route("/v2/ns/instance/beat", put(beat))
         .route("/v2/ns/instance/list", get(list))
         .route("/v2/ns/instance/metadata/batch", batch())
         .route("/v2/ns/instance/statuses/{key}", any(statuses))
@@ -58,10 +60,25 @@ async fn register_or_beat(State(context): State<Shared>, form: Form) -> Response
             return registered(&context, &form);
         }
         let (key, instance) = (form.key()?, form.instance_key()?);
-        match ops::find(&context, &key, &instance) {
-            Ok(_) => Ok(ok()),
-            Err(_) => Err(ApiError::InstanceNotFound.bare(200)),
+        let taken = ops::beat(&context, &key, (&instance.host.to_string(), instance.port), None);
+        if taken.map_err(|error| failure(&key, &error))?.known {
+            Ok(ok())
+        } else {
+            Err(ApiError::InstanceNotFound.bare(200))
         }
+    })())
+}
+
+async fn beat(State(context): State<Shared>, form: Form) -> Response {
+    settle((|| {
+        let key = form.grouped_key()?;
+        let (ip, port) = form.optional_address();
+        let (cluster, json) = (form.cluster("clusterName"), form.get("beat").unwrap_or_default());
+        beat::take(&context, &key, &Beat { ip, port, cluster, json }).map_err(|error| match error {
+            BeatError::Unreadable => ApiError::ParameterInvalid.refuse(400, beat::UNREADABLE),
+            BeatError::Param(error) => reply::filtered(&error),
+            BeatError::Op(error, _) => failure(&key, &error),
+        })
     })())
 }
 

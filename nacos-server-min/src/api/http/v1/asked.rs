@@ -143,8 +143,15 @@ impl Asked {
 
     /// Address and port, both required and both as the filter wants them.
     pub(super) fn address(&self) -> Result<(&str, u16), Refusal> {
-        let (ip, port) = (self.required("ip")?, self.required("port")?);
-        let port = port.parse::<i32>().unwrap_or(-1);
+        self.required("ip")?;
+        self.required("port")?;
+        self.optional_address()
+    }
+
+    /// As [`Asked::address`]; what is absent is blank or 0.
+    pub(super) fn optional_address(&self) -> Result<(&str, u16), Refusal> {
+        let ip = self.get("ip").unwrap_or_default();
+        let port = self.get("port").map_or(0, |port| port.parse::<i32>().unwrap_or(-1));
         param::ip(ip).and_then(|()| param::port(port)).map_err(|error| filtered(&error))?;
         // Checked to be 0…65535.
         Ok((ip, u16::try_from(port).unwrap_or_default()))

@@ -2,6 +2,7 @@
 
 mod asked;
 mod batch;
+mod beat;
 mod catalog;
 mod gate;
 mod instance;
@@ -43,6 +44,7 @@ pub(super) fn routes() -> Router<Shared> {
     let ns = Router::new()
         .route("/instance", instance)
         .route("/instance/list", read(instance::list))
+        .route("/instance/beat", put(run(beat::take)))
         .route("/instance/statuses", any(instance::statuses))
         .route("/instance/metadata/batch", put(run(batch::set)).delete(run(batch::remove)))
         .route("/service", service)

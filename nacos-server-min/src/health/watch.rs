@@ -1,0 +1,38 @@
+use std::sync::Arc;
+
+use super::beats::Found;
+use crate::context::Context;
+
+/// Looks for instances that no longer beat, until dropped.
+pub(crate) async fn watch_beats(context: Arc<Context>) {
+    let interval = context.beats.check_interval();
+    let mut next = interval;
+    loop {
+        tokio::time::sleep_until(context.clock.at(next)).await;
+        let now = context.clock.ticks();
+        next = now + interval;
+        if !context.switches().health_check_enabled {
+            continue;
+        }
+        let (since, late) = context.beats.begin_check(now);
+        if let Some(late) = late {
+            tracing::warn!(?late, "the check for beats was held up: nobody is judged by the time before");
+        }
+        let mut found = Found::default();
+        for part in context.beats.parts() {
+            let Found { unhealthy, gone } = context.beats.check(&context.registry, part, since, now);
+            found = Found { unhealthy: found.unhealthy + unhealthy, gone: found.gone + gone };
+            // Requests come between.
+            tokio::task::yield_now().await;
+        }
+        note(&context, found);
+    }
+}
+
+fn note(context: &Context, Found { unhealthy, gone }: Found) {
+    context.counters.instances_unhealthy.add_many(unhealthy);
+    context.counters.instances_expired.add_many(gone);
+    if unhealthy + gone > 0 {
+        tracing::info!(unhealthy, gone, "instances have stopped beating");
+    }
+}
