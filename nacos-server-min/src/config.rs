@@ -59,7 +59,7 @@ pub struct Settings {
     /// What an operator said about an instance is forgotten so long after that has gone, to the second. Default 60 s.
     pub instance_metadata_after: Duration,
     /// How often instances that were registered by HTTP are looked at for missing beats. A check that comes a whole interval
-    /// late gives everybody their full time again. Default 5 s.
+    /// late, and a second or more, gives everybody their full time again. Default 5 s.
     pub beat_check_interval: Duration,
     /// Whether instances that do not beat for the time in their metadata, or 30 s, are removed; false leaves them in the lists
     /// as unhealthy. Default true.

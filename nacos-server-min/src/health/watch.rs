@@ -21,18 +21,15 @@ pub(crate) async fn watch_beats(context: Arc<Context>) {
         let mut found = Found::default();
         for part in context.beats.parts() {
             let Found { unhealthy, gone } = context.beats.check(&context.registry, part, since, now);
+            context.counters.instances_unhealthy.add_many(unhealthy);
+            context.counters.instances_expired.add_many(gone);
             found = Found { unhealthy: found.unhealthy + unhealthy, gone: found.gone + gone };
             // Requests come between.
             tokio::task::yield_now().await;
         }
-        note(&context, found);
-    }
-}
-
-fn note(context: &Context, Found { unhealthy, gone }: Found) {
-    context.counters.instances_unhealthy.add_many(unhealthy);
-    context.counters.instances_expired.add_many(gone);
-    if unhealthy + gone > 0 {
-        tracing::info!(unhealthy, gone, "instances have stopped beating");
+        let Found { unhealthy, gone } = found;
+        if unhealthy + gone > 0 {
+            tracing::info!(unhealthy, gone, "instances have stopped beating");
+        }
     }
 }

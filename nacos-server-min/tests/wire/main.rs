@@ -2,6 +2,7 @@
 
 mod support;
 
+mod beats;
 mod detection;
 mod faults;
 mod hostile;
