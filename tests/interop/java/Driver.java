@@ -29,6 +29,11 @@ public final class Driver {
     private final NamingService naming;
     private final NamingMaintainService maintain;
     private final Map<String, EventListener> listeners = new HashMap<>();
+    private final Map<String, Removal> registered = new HashMap<>();
+
+    private interface Removal {
+        void run() throws Exception;
+    }
 
     private Driver(NamingService naming, NamingMaintainService maintain) {
         this.naming = naming;
@@ -65,16 +70,20 @@ public final class Driver {
         String group = command.path("group").asText();
         switch (command.get("cmd").asText()) {
             case "register":
-                naming.registerInstance(service, group, instance(command.get("instance")));
+                Instance added = instance(command.get("instance"));
+                naming.registerInstance(service, group, added);
+                registered.put(key(service, group, added), () -> naming.deregisterInstance(service, group, added));
                 return null;
             case "batch":
-                naming.batchRegisterInstance(service, group, instances(command));
+                Generation.batch(naming, service, group, instances(command));
                 return null;
             case "batch_deregister":
-                naming.batchDeregisterInstance(service, group, instances(command));
+                Generation.batchDeregister(naming, service, group, instances(command));
                 return null;
             case "deregister":
-                naming.deregisterInstance(service, group, instance(command.get("instance")));
+                Instance removed = instance(command.get("instance"));
+                naming.deregisterInstance(service, group, removed);
+                registered.remove(key(service, group, removed));
                 return null;
             case "list":
                 return list(service, group, clusters(command), command.path("healthy"));
@@ -88,6 +97,11 @@ public final class Driver {
                 ListView<String> view = naming.getServicesOfServer(1, 10_000, group);
                 return Map.of("count", view.getCount(), "names", view.getData());
             case "exit":
+                if (Generation.leavesInstances()) {
+                    for (Removal removal : registered.values()) {
+                        removal.run();
+                    }
+                }
                 naming.shutDown();
                 maintain.shutDown();
                 return null;
@@ -142,6 +156,10 @@ public final class Driver {
         };
         listeners.put(group + "@@" + service, listener);
         naming.subscribe(service, group, clusters, listener);
+    }
+
+    private static String key(String service, String group, Instance instance) {
+        return String.join("#", group, service, instance.getIp(), String.valueOf(instance.getPort()));
     }
 
     private static List<String> clusters(JsonNode command) {

@@ -1,6 +1,7 @@
 """Installs the peers, starts them all at once, and prints a table of peer and scenario."""
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -16,23 +17,29 @@ import together
 from http_user import calls
 from peers import HERE, PEERS, build_ours, our_binary, run
 from process import CommandError, Driver, Failure, NoEvent, kill_children
-from scenarios import ALONE, Pair, maintain
+from scenarios import ALONE, Pair, beats, maintain, protocol
 from selftest import selftest
 from servers import OurServer, RealServer
 from table import Table
 
-OURS, NACOS204 = "ours", "nacos-2.0.4"
+OURS = "ours"
 # Name → seed: the oddities of a run come from it.
 NACOS25 = {f"nacos25-seed-{seed}": seed for seed in (1, 2, 3)}
+# Name → version of the published artifacts.
+REAL = {"nacos-2.0.4": "2.0.4.RELEASE", "nacos-1.4.1": "1.4.1"}
 SERVERS = {
     OURS: "this project's server",
     **{name: "this project's server made as slow and odd as Nacos 2.5.1" for name in NACOS25},
-    NACOS204: "a real Nacos 2.0.4 from its published artifacts",
+    **{name: f"a real Nacos {version} from its published artifacts" for name, version in REAL.items()},
 }
-DEFAULT = [f"{peer.name}@{OURS}" for peer in PEERS] + [f"nacos-client@{server}" for server in SERVERS if server != OURS]
+DEFAULT = (
+    [f"{peer.name}@{OURS}" for peer in PEERS]
+    + [f"nacos-client@{server}" for server in SERVERS if server != OURS]
+    + [f"nacos-client-http@{server}" for server in ("nacos25-seed-1", *REAL)]
+)
 TOGETHER = ["cross", "restart", "kill -9", "exit"]
-SCENARIOS = [scenario.__name__ for scenario in [*ALONE, maintain, calls]] + TOGETHER
-SERVER_TOOLS = {name: ("java", "javac", "mvn") if name == NACOS204 else ("cargo",) for name in SERVERS}
+SCENARIOS = [scenario.__name__ for scenario in [*ALONE, maintain, calls, protocol, beats]] + TOGETHER
+SERVER_TOOLS = {name: ("java", "javac", "mvn") if name in REAL else ("cargo",) for name in SERVERS}
 
 
 def main():
@@ -140,14 +147,14 @@ def install(pairs, cache):
     peers = {peer.name: peer for peer, _ in pairs}
     steps = {name: peer.install for name, peer in peers.items()}
     servers = {server for _, server in pairs}
-    if servers - {NACOS204}:
+    if servers - set(REAL):
         steps["server"] = build_ours
-    if NACOS204 in servers:
-        steps[NACOS204] = lambda cache: run(NACOS204, cache, [HERE / "nacos-server/build", "2.0.4.RELEASE"], {"NACOS_INTEROP_CACHE": str(cache)})
+    for name in servers & set(REAL):
+        steps[name] = functools.partial(build_real, name)
     # One package client works on one thing at a time, different ones side by side.
     queues = {}
     for name in steps:
-        queue = peers[name].queue if name in peers else "maven" if name == NACOS204 else "cargo"
+        queue = peers[name].queue if name in peers else "maven" if name in REAL else "cargo"
         queues.setdefault(queue, []).append(name)
     problems = {}
 
@@ -167,15 +174,19 @@ def install(pairs, cache):
         thread.join()
     broken = {}
     for peer, server in pairs:
-        for part in (peer.name, server, "server" if server != NACOS204 else ""):
+        for part in (peer.name, server, "" if server in REAL else "server"):
             if part in problems:
                 broken[peer.name, server] = problems[part]
     return broken
 
 
+def build_real(name, cache):
+    run(name, cache, [HERE / "nacos-server/build", REAL[name]], {"NACOS_INTEROP_CACHE": str(cache)})
+
+
 def make_server(name, directory, cache):
-    if name == NACOS204:
-        return RealServer(name, directory, HERE / "nacos-server/run", "2.0.4.RELEASE", cache)
+    if name in REAL:
+        return RealServer(name, directory, HERE / "nacos-server/run", REAL[name], cache)
     odd = ("--behaviour", "nacos25", "--seed", NACOS25[name]) if name in NACOS25 else ()
     return OurServer(name, directory, our_binary("nacos-server-min"), odd)
 
@@ -193,7 +204,7 @@ def run_server(name, peers, cache, directory, table):
             for role in ("provider", "consumer"):
                 place = directory / f"{pair.name}-{role}"
                 place.mkdir(parents=True)
-                setattr(pair, role, Driver(f"{pair.name}-{role}", pair.peer.command(cache, server.address, place), place))
+                setattr(pair, role, Driver(f"{pair.name}-{role}", pair.peer.command(cache, server.address, place), place, pair.peer.seen_s))
         started = together.for_each(talking, ALONE[0])
         for pair in talking:
             table.put(pair.name, name, "start", started[pair.name])
@@ -209,19 +220,23 @@ def run_server(name, peers, cache, directory, table):
                 table.put(pair.name, name, "exit", problem)
     finally:
         for pair in pairs:
+            if pair.watch:
+                pair.watch.stop()
             for driver in pair.drivers():
                 driver.stop()
         server.stop()
 
 
-def scenarios_of(peer):
-    if not peer.drives:
+def scenarios_of(pair):
+    if not pair.peer.drives:
         return [calls]
-    return [*ALONE[1:], maintain] if peer.maintains else ALONE[1:]
+    # Services of 1.x are managed by other rules.
+    more = {maintain: pair.peer.maintains and pair.server.grpc, protocol: pair.peer.tells_status, beats: pair.beats}
+    return [*ALONE[1:], *(scenario for scenario, wanted in more.items() if wanted)]
 
 
 def alone(pair, table):
-    for scenario in scenarios_of(pair.peer):
+    for scenario in scenarios_of(pair):
         try:
             outcome = scenario(pair)
         except (Failure, CommandError, NoEvent) as problem:
@@ -233,7 +248,7 @@ def all_together(server, live, table):
     phases = [
         ("cross", lambda: together.cross(live, live)),
         ("restart", lambda: together.restart(server, live)),
-        ("kill -9", lambda: together.kill_providers(live)),
+        ("kill -9", lambda: together.kill_providers(server, live)),
         ("exit", lambda: together.leave(server, live)),
     ]
     for scenario, phase in phases:

@@ -27,12 +27,17 @@ class Peer:
     maintains = False
     #: Whether its SDK has an event for an instance whose fields change, and not only for those that come and go.
     hears_updates = True
+    #: `grpc`, `http` (and UDP), or `auto` for what the server offers.
+    protocol = "grpc"
+    #: Whether its SDK learns of changes only when it asks again.
+    polls = False
+    #: Whether its driver knows the command `status`.
+    tells_status = False
+    #: Within how many seconds its SDK must see a change, pushes apart.
+    seen_s = 10
 
     def __init__(self, name):
         self.name = name
-
-    def missing_tools(self):
-        return [tool for tool in self.tools if shutil.which(tool) is None]
 
     def install(self, cache):
         raise NotImplementedError
@@ -45,15 +50,17 @@ class JavaPeer(Peer):
     tools = ("java", "javac", "mvn")
     queue = "maven"
     maintains = True
+    options = ()
 
     def __init__(self, version):
         super().__init__(f"java-{version}")
         self.version = version
+        self.sources = [HERE / "java/Driver.java", HERE / "java/since-2/Generation.java"]
 
     def install(self, cache):
         home = cache / self.name
-        pom, source = HERE / "java/pom.xml", HERE / "java/Driver.java"
-        stamp, wanted = home / "stamp", hashlib.sha256(pom.read_bytes() + source.read_bytes()).hexdigest()
+        pom = HERE / "java/pom.xml"
+        stamp, wanted = home / "stamp", hashed(pom, *self.sources)
         if stamp.exists() and stamp.read_text() == wanted:
             return
         shutil.rmtree(home, ignore_errors=True)
@@ -62,7 +69,7 @@ class JavaPeer(Peer):
             "mvn", "-B", "-ntp", "-q", "-f", pom, f"-Dmaven.repo.local={cache / 'm2'}", f"-Dnacos.client.version={self.version}",
             "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={home / 'lib'}",
         ])
-        run(self.name, cache, ["javac", "-encoding", "UTF-8", "-cp", f"{home}/lib/*", "-d", home / "classes", source])
+        run(self.name, cache, ["javac", "-encoding", "UTF-8", "-cp", f"{home}/lib/*", "-d", home / "classes", *self.sources])
         stamp.write_text(wanted)
 
     def command(self, cache, address, directory):
@@ -70,9 +77,21 @@ class JavaPeer(Peer):
         return [
             "java", "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Duser.home={directory}",
             f"-DJM.LOG.PATH={directory}/log", f"-DJM.SNAPSHOT.PATH={directory}",
-            f"-Dcom.alibaba.nacos.naming.cache.dir={directory}/cache", "-Dnacos.logging.default.config.enabled=false",
+            f"-Dcom.alibaba.nacos.naming.cache.dir={directory}/cache", "-Dnacos.logging.default.config.enabled=false", *self.options,
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-cp", f"{home}/classes:{home}/lib/*", "Driver", address,
         ]
+
+
+class OldJavaPeer(JavaPeer):
+    """The Java client before 2.x; a push that is lost is made up for by its poll after ten seconds."""
+
+    protocol = "http"
+    seen_s = 20
+    options = ("-Dcom.alibaba.nacos.client.naming.local.ip=127.0.0.1",)
+
+    def __init__(self, version):
+        super().__init__(version)
+        self.sources = [HERE / "java/Driver.java", HERE / "java/before-2/Generation.java"]
 
 
 class GoPeer(Peer):
@@ -94,19 +113,57 @@ class GoPeer(Peer):
 class PythonPeer(Peer):
     tools = ("python3",)
     queue = "pip"
+    #: The folder of its driver here, and of its virtual environment in the cache.
+    folder = "python"
+    pip_options = ()
 
     def install(self, cache):
-        home, requirements = cache / "python", HERE / "python/requirements.txt"
-        stamp, wanted = home / "stamp", hashlib.sha256(requirements.read_bytes() + sys.version.encode()).hexdigest()
+        home, requirements = cache / self.folder, HERE / self.folder / "requirements.txt"
+        stamp, wanted = home / "stamp", hashed(requirements, text=sys.version)
         if stamp.exists() and stamp.read_text() == wanted:
             return
         shutil.rmtree(home, ignore_errors=True)
         run(self.name, cache, [sys.executable, "-m", "venv", home])
-        run(self.name, cache, [home / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement", requirements])
+        run(self.name, cache, [
+            home / "bin/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *self.pip_options, "--requirement", requirements,
+        ])
         stamp.write_text(wanted)
 
     def command(self, cache, address, directory):
-        return [cache / "python/bin/python", HERE / "python/driver.py", address, directory]
+        return [cache / self.folder / "bin/python", HERE / self.folder / "driver.py", address, directory]
+
+
+class OldPythonPeer(PythonPeer):
+    """Of what it requires, its naming over HTTP needs nothing."""
+
+    protocol = "http"
+    polls = True
+    folder = "python-http"
+    pip_options = ("--no-deps",)
+
+
+class NodePeer(Peer):
+    """A push that is lost is made up for by its poll after ten seconds."""
+
+    tools = ("node", "npm")
+    queue = "npm"
+    protocol = "http"
+    seen_s = 20
+
+    def install(self, cache):
+        home, packages = cache / "node", [HERE / "node/package.json", HERE / "node/package-lock.json"]
+        stamp, wanted = home / "stamp", hashed(*packages)
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        shutil.rmtree(home, ignore_errors=True)
+        home.mkdir()
+        for package in packages:
+            shutil.copy(package, home)
+        run(self.name, cache, ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], {"npm_config_cache": str(cache / "npm")}, home)
+        stamp.write_text(wanted)
+
+    def command(self, cache, address, directory):
+        return ["node", HERE / "node/driver.js", address, directory, cache / "node/package.json"]
 
 
 class RustPeer(Peer):
@@ -115,10 +172,9 @@ class RustPeer(Peer):
     tools = ("cargo",)
     queue = "cargo"
 
-    def __init__(self, name, binary, hears_updates=True):
+    def __init__(self, name, binary):
         super().__init__(name)
         self.binary = binary
-        self.hears_updates = hears_updates
 
     def install(self, cache):
         env = {"CARGO_TARGET_DIR": str(cache / "rust-sdk")}
@@ -128,15 +184,38 @@ class RustPeer(Peer):
         return [cache / "rust-sdk/debug" / self.binary, address, directory]
 
 
+class NrcPeer(RustPeer):
+    """`nacos_rust_client`. Over HTTP it asks again only after ten seconds, and no server's push reaches it."""
+
+    hears_updates = False
+
+    def __init__(self, name, protocol):
+        super().__init__(name, "interop-nrc")
+        self.protocol = protocol
+        self.polls = protocol == "http"
+        self.seen_s = 30 if self.polls else 10
+
+    def command(self, cache, address, directory):
+        return [*super().command(cache, address, directory), self.protocol]
+
+
 class OurPeer(Peer):
+    """Our client, left to choose or held to HTTP; a push that is lost is made up for by its poll after ten seconds."""
+
     tools = ("cargo",)
     queue = "cargo"
+    tells_status = True
+
+    def __init__(self, name, protocol):
+        super().__init__(name)
+        self.protocol = protocol
+        self.seen_s = 20
 
     def install(self, cache):
         build_ours(cache)
 
     def command(self, cache, address, directory):
-        return [our_binary("interop_client"), address, directory]
+        return [our_binary("interop_client"), address, directory, self.protocol]
 
 
 class HttpUser(Peer):
@@ -165,6 +244,11 @@ def our_binary(name):
     return Path(json.loads(metadata.stdout)["target_directory"]) / "debug" / name
 
 
+def hashed(*files, text=""):
+    """What an installation was made from: it is made again when that changes."""
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files) + text.encode()).hexdigest()
+
+
 def run(name, cache, command, env=None, cwd=None):
     """One install step; its output is kept, and shown when it fails."""
     log = cache / "log" / f"install-{name}.log"
@@ -181,5 +265,6 @@ def run(name, cache, command, env=None, cwd=None):
 
 PEERS = [
     JavaPeer("2.5.1"), JavaPeer("3.1.0"), GoPeer("go-2.3.5"), PythonPeer("python-3.2.0"), RustPeer("rust-sdk-0.8.3", "interop-rust-sdk"),
-    RustPeer("nrc-grpc-0.3.3", "interop-nrc", hears_updates=False), OurPeer("nacos-client"), HttpUser("http-user"),
+    NrcPeer("nrc-grpc-0.3.3", "grpc"), OldJavaPeer("1.4.8"), NodePeer("node-2.6.3"), OldPythonPeer("python-http-2.0.11"),
+    NrcPeer("nrc-http-0.3.3", "http"), OurPeer("nacos-client", "auto"), OurPeer("nacos-client-http", "http"), HttpUser("http-user"),
 ]

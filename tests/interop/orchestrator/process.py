@@ -100,7 +100,9 @@ def parse(raw):
 class Driver(Child):
     """A driver program around one SDK: see README.md for the line protocol."""
 
-    def __init__(self, name, command, directory):
+    def __init__(self, name, command, directory, seen_s):
+        #: Within how many seconds its SDK must see a change.
+        self.seen_s = seen_s
         self.news = threading.Condition()
         self.answers = {}
         self.events = {}
@@ -148,7 +150,7 @@ class Driver(Child):
     def wait_ready(self, deadline_s):
         self._wait("the ready line", deadline_s, lambda: self.ready or None)
 
-    def call(self, cmd, deadline_s=20, **arguments):
+    def call(self, cmd, deadline_s=30, **arguments):
         """One command; its result, or CommandError with the SDK's own text."""
         with self.news:
             self.last_id += 1
@@ -170,7 +172,7 @@ class Driver(Child):
         with self.news:
             return len(self.events.get(service, ()))
 
-    def wait_event(self, service, matches, what, deadline_s, after=0):
+    def wait_event(self, service, matches, what, deadline_s=None, after=0):
         """The first event after the mark whose instances match."""
         def probe():
             for event in self.events.get(service, ())[after:]:
@@ -179,12 +181,17 @@ class Driver(Child):
             return None
 
         try:
-            return self._wait(f"a change of {service}: {what}", deadline_s, probe)
+            return self._wait(f"a change of {service}: {what}", deadline_s or self.seen_s, probe)
         except Failure as failure:
             with self.news:
                 seen = self.events.get(service, ())[after:][-3:]
             shown = "".join(f"\n    {json.dumps(event['instances'])}" for event in seen) or " no event"
             raise Failure(f"{failure}\n  seen last:{shown}") from None
+
+    def heard(self, service, after=0):
+        """The lists of all events after the mark."""
+        with self.news:
+            return [event["instances"] for event in self.events.get(service, ())[after:]]
 
     def latest(self, service, after=0):
         with self.news:

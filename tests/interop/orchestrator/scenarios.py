@@ -4,10 +4,13 @@ import socket
 import statistics
 import time
 
+from beats import Watch
 from process import CommandError, Failure, NoEvent, wait_until
 
 GROUP = "interop"
 SEEN_S = 10
+#: For what is registered over HTTP and does not beat: it stays healthy, or not, for ten minutes.
+LASTING = {"preserved.heart.beat.timeout": "600000", "preserved.ip.delete.timeout": "600000"}
 
 
 class Pair:
@@ -21,11 +24,18 @@ class Pair:
         self.provider = None
         self.consumer = None
         self.cross_changes = 0
+        #: A look at the first service, kept up as long as the other scenarios take.
+        self.watch = None
         #: Service → instances that this peer's processes leave registered after a scenario: what a restart must bring back.
         self.holds = {}
 
     def drivers(self):
         return [driver for driver in (self.provider, self.consumer) if driver]
+
+    @property
+    def beats(self):
+        """Whether its instances live by beats, as they do over HTTP."""
+        return self.peer.protocol == "http" or not self.server.grpc
 
     def held_by_provider(self):
         """The services of `holds` that live and die with the provider; in the push scenario the consumer holds the keeper."""
@@ -62,7 +72,7 @@ def expect_server_list(pair, service, expected, deadline_s=SEEN_S, group=GROUP):
     wait_until(f"{pair.server.name} lists {service} over HTTP as {expected}", deadline_s, probe, pair.server.tail)
 
 
-def expect_driver_list(driver, service, expected, deadline_s=SEEN_S, group=GROUP, **filters):
+def expect_driver_list(driver, service, expected, deadline_s=None, group=GROUP, **filters):
     """The SDK, asked for a list, answers exactly these; refusals are tried again until the deadline."""
     def probe():
         try:
@@ -71,7 +81,7 @@ def expect_driver_list(driver, service, expected, deadline_s=SEEN_S, group=GROUP
             return False, f"error {error}"
         return equal(expected)(seen), seen
 
-    wait_until(f"{driver.name} lists {service} {filters or ''} as {expected}", deadline_s, probe, driver.tail)
+    wait_until(f"{driver.name} lists {service} {filters or ''} as {expected}", deadline_s or driver.seen_s, probe, driver.tail)
 
 
 def start(pair):
@@ -87,6 +97,8 @@ def register(pair):
     expect_server_list(pair, service, [own])
     expect_driver_list(pair.consumer, service, [own])
     pair.holds[service] = [own]
+    if pair.beats:
+        pair.watch = Watch(pair.server, GROUP, service, [own])
     return "one instance, every field"
 
 
@@ -94,10 +106,10 @@ def query(pair):
     """One instance from this SDK and four by HTTP: two clusters, one unhealthy, one disabled (which no list shows)."""
     service = pair.service("query")
     own = pair.instance(10, cluster="c1", weight=0.5)
-    sick = pair.instance(11, cluster="c1", healthy=False, metadata={})
-    second = pair.instance(12, cluster="c2", weight=7.0)
-    third = pair.instance(13, cluster="c3", weight=100.0)
-    disabled = pair.instance(14, cluster="c2", enabled=False)
+    sick = pair.instance(11, cluster="c1", healthy=False, metadata=LASTING)
+    second = pair.instance(12, cluster="c2", weight=7.0, metadata=LASTING)
+    third = pair.instance(13, cluster="c3", weight=100.0, metadata=LASTING)
+    disabled = pair.instance(14, cluster="c2", enabled=False, metadata=LASTING)
     others = [sick, second, third, disabled]
     try:
         for instance in others:
@@ -132,7 +144,7 @@ def push(pair):
     service = pair.service("push")
     pair.consumer.call("register", service=service, group=GROUP, instance=keeper)
     pair.consumer.call("subscribe", service=service, group=GROUP)
-    pair.consumer.wait_event(service, equal([keeper]), f"the first list, {[keeper]}", SEEN_S)
+    pair.consumer.wait_event(service, equal([keeper]), f"the first list, {[keeper]}")
     steps = [("register", [keeper, own]), ("deregister", [keeper]), ("register", [keeper, own])]
     return timed_steps(pair, service, [(command, own, expected) for command, expected in steps])
 
@@ -144,15 +156,27 @@ def metadata(pair):
     versions = [
         pair.instance(21, metadata={"peer": pair.name, "version": "2"}),
         pair.instance(21, metadata={}, weight=9.0),
-        pair.instance(21, metadata={"quote": "\"\\ \t,;=&"}, cluster="c2"),
+        last_version(pair),
     ]
-    return timed_steps(pair, service, [("register", one, [keeper, one]) for one in versions])
+    steps = [("register", one, [keeper, one]) for one in versions]
+    if pair.peer.polls and not pair.peer.hears_updates:
+        for command, one, expected in steps:
+            pair.provider.call(command, service=service, group=GROUP, instance=one)
+            expect_driver_list(pair.consumer, service, expected)
+        return "by its list"
+    return timed_steps(pair, service, steps)
+
+
+def last_version(pair):
+    """To 1.x an address in another cluster is another instance: there only our client takes the first one back itself."""
+    moves = pair.server.grpc or pair.peer.tells_status
+    return pair.instance(21, metadata={"quote": "\"\\ \t,;=&"}, cluster="c2" if moves else "c1")
 
 
 def deregister(pair):
     keeper = pair.instance(20, cluster="c9", metadata={"keeper": "yes"})
     service = pair.service("push")
-    last = pair.instance(21, metadata={"quote": "\"\\ \t,;=&"}, cluster="c2")
+    last = last_version(pair)
     said = timed_steps(pair, service, [("deregister", last, [keeper])])
     expect_server_list(pair, service, [keeper])
     expect_driver_list(pair.consumer, service, [keeper])
@@ -163,17 +187,17 @@ def deregister(pair):
 def update(pair):
     """Somebody else changes the fields of an instance; the subscriber is told, and the list has it."""
     service = pair.service("update")
-    before = pair.instance(25, cluster="c2")
-    after = {**before, "weight": 3.0, "metadata": {"changed": "yes"}}
+    before = pair.instance(25, cluster="c2", metadata=LASTING)
+    after = {**before, "weight": 3.0, "metadata": {**LASTING, "changed": "yes"}}
     try:
         pair.server.http_register(GROUP, service, before)
         pair.consumer.call("subscribe", service=service, group=GROUP)
-        pair.consumer.wait_event(service, equal([before]), f"the first list, {[before]}", SEEN_S)
+        pair.consumer.wait_event(service, equal([before]), f"the first list, {[before]}")
         mark = pair.consumer.mark(service)
         pair.server.http_register(GROUP, service, after)
         expect_driver_list(pair.consumer, service, [after])
         try:
-            pair.consumer.wait_event(service, equal([after]), f"{[after]}", SEEN_S, mark)
+            pair.consumer.wait_event(service, equal([after]), f"{[after]}", after=mark)
         except Failure as failure:
             if pair.consumer.mark(service) == mark:
                 raise NoEvent(f"the list of {pair.consumer.name} shows an update, and no event told of it") from None
@@ -184,41 +208,41 @@ def update(pair):
 
 
 def timed_steps(pair, service, steps):
-    """Each command must show as an event with exactly the expected list; the median of the times is held to the server's limit."""
+    """Each command must show as an event with exactly the expected list; where it is pushed, the median of the times is held to the server's limit."""
     times = []
     for command, instance, expected in steps:
         mark = pair.consumer.mark(service)
         sent = time.time() * 1000
         pair.provider.call(command, service=service, group=GROUP, instance=instance)
-        event = pair.consumer.wait_event(service, equal(expected), f"after {command}: {expected}", SEEN_S, mark)
+        event = pair.consumer.wait_event(service, equal(expected), f"after {command}: {expected}", after=mark)
         times.append(event["at"] - sent)
     median = statistics.median(times)
-    if median > pair.server.push_limit_ms:
+    if median > pair.server.push_limit_ms and not pair.peer.polls:
         raise Failure(f"pushes took {[round(one) for one in times]} ms, expected at most {pair.server.push_limit_ms} ms")
     return f"{median:.0f} ms"
 
 
 def batch(pair):
-    """Three instances in one call, seen by a subscriber and a list; then two of them."""
+    """Three instances in one call, seen by a subscriber and a list; then two of them. Where they beat, none of them is unhealthy."""
     service = pair.service("batch")
     three = [
         pair.instance(30, cluster="c1", weight=1.0),
-        pair.instance(31, cluster="c2", healthy=False),
+        pair.instance(31, cluster="c2", healthy=pair.beats),
         pair.instance(32, cluster="c1", metadata={"n": "3"}),
     ]
     pair.consumer.call("subscribe", service=service, group=GROUP)
     pair.provider.call("batch", service=service, group=GROUP, instances=three)
     expect_server_list(pair, service, three)
-    pair.consumer.wait_event(service, equal(three), f"{three}", SEEN_S)
+    pair.consumer.wait_event(service, equal(three), f"{three}")
     expect_driver_list(pair.consumer, service, [three[0], three[2]], clusters=["c1"])
-    expect_driver_list(pair.consumer, service, [three[1]], healthy=False)
+    expect_driver_list(pair.consumer, service, [three[1]], clusters=["c2"], healthy=pair.beats)
     mark = pair.consumer.mark(service)
     if pair.name.startswith(("java", "python")):
         pair.provider.call("batch_deregister", service=service, group=GROUP, instances=[three[1]])
     else:
         pair.provider.call("batch", service=service, group=GROUP, instances=[three[0], three[2]])
     two = [three[0], three[2]]
-    pair.consumer.wait_event(service, equal(two), f"{two}", SEEN_S, mark)
+    pair.consumer.wait_event(service, equal(two), f"{two}", after=mark)
     expect_server_list(pair, service, two)
     pair.holds[service] = two
     return "three, then two"
@@ -257,13 +281,13 @@ def unsubscribe(pair):
     pair.consumer.call("register", service=service, group=GROUP, instance=keeper)
     for driver in pair.drivers():
         driver.call("subscribe", service=service, group=GROUP)
-        driver.wait_event(service, equal([keeper]), f"the first list, {[keeper]}", SEEN_S)
+        driver.wait_event(service, equal([keeper]), f"the first list, {[keeper]}")
     pair.consumer.call("unsubscribe", service=service, group=GROUP)
     mark = pair.consumer.mark(service)
     pair.provider.call("register", service=service, group=GROUP, instance=own)
-    pair.provider.wait_event(service, equal([keeper, own]), f"{[keeper, own]}", SEEN_S)
+    pair.provider.wait_event(service, equal([keeper, own]), f"{[keeper, own]}")
     # An answer that left the server after the change, since no SDK can know this service: an event would stand before it.
-    stranger = pair.instance(52)
+    stranger = pair.instance(52, metadata=LASTING)
     pair.server.http_register(GROUP, pair.service("stranger"), stranger)
     expect_driver_list(pair.consumer, pair.service("stranger"), [stranger])
     pair.server.http_deregister(GROUP, pair.service("stranger"), stranger)
@@ -271,6 +295,20 @@ def unsubscribe(pair):
         raise Failure(f"{pair.consumer.name} was told of a change after its unsubscribe: {pair.consumer.latest(service)}")
     pair.provider.call("deregister", service=service, group=GROUP, instance=own)
     return "no event afterwards"
+
+
+def beats(pair):
+    """The provider's beats keep the instance of the register scenario healthy, for longer than a server waits for the next one."""
+    return pair.watch.end(40)
+
+
+def protocol(pair):
+    """What our client chose, by its own status."""
+    expected = "http" if pair.peer.protocol == "http" or not pair.server.grpc else "grpc"
+    seen = pair.consumer.call("status")["protocol"]
+    if seen != expected:
+        raise Failure(f"expected {pair.consumer.name} to speak {expected}\n  seen: {seen}")
+    return seen
 
 
 def maintain(pair):
@@ -299,10 +337,10 @@ def maintain(pair):
     ephemeral, shown = pair.service("maintain-ephemeral"), pair.instance(82)
     pair.provider.call("register", service=ephemeral, group=GROUP, instance=shown)
     pair.consumer.call("subscribe", service=ephemeral, group=GROUP)
-    pair.consumer.wait_event(ephemeral, equal([shown]), f"{[shown]}", SEEN_S)
+    pair.consumer.wait_event(ephemeral, equal([shown]), f"{[shown]}")
     hidden = {**shown, "weight": 0.5, "metadata": {**shown["metadata"], "by": "management"}}
     call("update_instance", service=ephemeral, group=GROUP, instance=hidden)
-    pair.consumer.wait_event(ephemeral, equal([hidden]), f"{[hidden]}", SEEN_S)
+    pair.consumer.wait_event(ephemeral, equal([hidden]), f"{[hidden]}")
     call("update_instance", service=ephemeral, group=GROUP, instance={**hidden, "enabled": False})
     expect_driver_list(pair.consumer, ephemeral, [], group=GROUP)
     pair.provider.call("deregister", service=ephemeral, group=GROUP, instance=shown)

@@ -3,12 +3,13 @@
 import contextlib
 import io
 
+from beats import Watch, judge_decay
 from http_user import JSON, TEXT, right
 from process import CommandError, Failure, NoEvent
 from scenarios import equal
 from table import Table
 
-ENTRY = {"peer": "*", "server": "old", "scenario": "batch", "error": "Not Found", "reason": "too old"}
+ENTRY = {"peers": ["pe*"], "server": "old", "scenario": "batch", "error": "Not Found", "reason": "too old"}
 INSTANCE = {
     "ip": "127.0.0.1", "port": 80, "weight": 1.5, "healthy": True, "enabled": True, "ephemeral": True,
     "cluster": "c1", "metadata": {"k": "v"},
@@ -36,6 +37,29 @@ WRONG_ANSWERS = [
 ]
 
 
+ADDRESS = ("127.0.0.1", 80)
+#: Seconds until a killed instance was unhealthy and gone.
+DECAYS = [((17, 32), True), ((None, 32), False), ((2, 32), False), ((17, 18), False), ((17, 50), False), ((30, 32), False)]
+
+
+class Flapping:
+    """Shows an instance, and after a few looks another state of it."""
+
+    def __init__(self, *later):
+        self.lists = iter([[INSTANCE]] * 3 + list(later))
+
+    def http_list(self, _group, _service):
+        return next(self.lists, [INSTANCE])
+
+
+def fails(work):
+    try:
+        work()
+    except Failure:
+        return True
+    return False
+
+
 def selftest():
     same = equal([INSTANCE, {**INSTANCE, "port": 82}])
     assert same([{**INSTANCE, "port": 82}, dict(INSTANCE)]), "the order of a list must not matter"
@@ -49,8 +73,15 @@ def selftest():
         cell = table.cells["peer", server, "batch"][0]
         assert cell == expected, f"{outcome!r} on {server} must be {expected}, is {cell}"
         assert bool(table.failed()) == (expected == "FAIL")
+    assert Table([ENTRY]).entry("other", "old", "batch") is None, "an entry must count for its peers alone"
     assert right(*ANSWER, 200, JSON, SEEN), "times and the order of instances must not matter"
     for wrong in WRONG_ANSWERS:
         assert not right(*ANSWER, *wrong), f"the answer {wrong} must not pass"
     assert right(200, TEXT, "ok", 200, TEXT, "ok") and not right(200, TEXT, "ok", 200, TEXT, "OK"), "a text must be the same"
     assert right(200, JSON, {"a"}, 200, JSON, '{"a":1}') and not right(200, JSON, {"a"}, 200, JSON, '{"a":1,"b":1}'), "keys must be the same"
+    for (unhealthy, gone), good in DECAYS:
+        first = {} if unhealthy is None else {ADDRESS: unhealthy}
+        assert fails(lambda first=first, gone=gone: judge_decay(ADDRESS, first, {ADDRESS: gone})) != good, f"unhealthy {unhealthy} s, gone {gone} s"
+    watches = [Watch(Flapping(*later), "g", "s", [INSTANCE], look_s=0.001) for later in ([], [[]], [[{**INSTANCE, "healthy": False}]])]
+    seen = [fails(lambda watch=watch: watch.end(0.1)) for watch in watches]
+    assert seen == [False, True, True], f"one look without the instance, or with an unhealthy one, must show: {seen}"

@@ -1,9 +1,13 @@
 """The table of results, and the rule for cells in which an error is right."""
 
+import fnmatch
 import re
 import threading
 
 from process import CommandError, NoEvent
+
+
+COLUMNS = 9
 
 
 class Table:
@@ -16,7 +20,7 @@ class Table:
 
     def entry(self, peer, server, scenario):
         for one in self.unsupported:
-            if one["scenario"] == scenario and one["server"] in ("*", server) and one["peer"] in ("*", peer):
+            if one["scenario"] == scenario and one["server"] in ("*", server) and any(fnmatch.fnmatch(peer, name) for name in one["peers"]):
                 return one
         return None
 
@@ -41,6 +45,11 @@ class Table:
         return [key for key, cell in self.cells.items() if cell[0] == "FAIL"]
 
     def show(self, scenarios, columns):
+        """As many columns side by side as a wide terminal takes."""
+        for first in range(0, len(columns), COLUMNS):
+            self._show(scenarios, columns[first:first + COLUMNS])
+
+    def _show(self, scenarios, columns):
         left = max(len(scenario) for scenario in scenarios) + 2
         widths = [max(len(peer), len(server) + 2, len("pass 10 names")) for peer, server in columns]
         rows = [("", [peer for peer, _ in columns]), ("", [f"@ {server}" for _, server in columns])]

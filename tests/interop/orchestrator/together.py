@@ -4,12 +4,14 @@ import threading
 import time
 import traceback
 
+from beats import judge_decay, watch_decay
 from process import CommandError, Failure, wait_until
 from scenarios import GROUP, SEEN_S, equal, expect_driver_list, expect_server_list
 
 CROSS_GROUP = "DEFAULT_GROUP"
 CROSS = "cross"
 RESTART_S = 60
+DECAY_S = 60
 
 
 def for_each(pairs, work):
@@ -60,7 +62,7 @@ def subscribe_all(pairs):
     return for_each(pairs, work)
 
 
-def expect_latest(pair, expected, deadline_s):
+def expect_latest(pair, expected, deadline_s=None):
     """The newest event of the common service (not just any) has exactly these; where an SDK has no event for an update, these addresses."""
     def probe():
         seen = pair.consumer.latest(CROSS)
@@ -68,7 +70,7 @@ def expect_latest(pair, expected, deadline_s):
             return seen is not None and equal(expected)(seen), seen
         return addresses(seen) == addresses(expected), seen
 
-    wait_until(f"{pair.consumer.name} was told that {CROSS} is {expected}", deadline_s, probe, pair.consumer.tail)
+    wait_until(f"{pair.consumer.name} was told that {CROSS} is {expected}", deadline_s or pair.peer.seen_s, probe, pair.consumer.tail)
 
 
 def addresses(instances):
@@ -93,7 +95,7 @@ def cross(pairs, live):
         problem = started[pair.name]
         if isinstance(problem, Exception):
             raise problem
-        expect_latest(pair, expected, SEEN_S)
+        expect_latest(pair, expected)
         expect_driver_list(pair.consumer, CROSS, expected, group=CROSS_GROUP)
         expect_driver_list(pair.consumer, CROSS, [offered(pairs[0])], group=CROSS_GROUP, clusters=[offered(pairs[0])["cluster"]])
         return f"{len(expected)} seen"
@@ -156,36 +158,97 @@ def change_after_restart(pair):
     wait_until(f"{pair.provider.name} registers again after the restart", RESTART_S, probe, pair.provider.tail)
 
 
-def kill_providers(live):
-    """kill -9 of one provider after the other; every consumer must be told that its instance is gone, and only that."""
+def kill_providers(server, live):
+    """kill -9 of every provider; every consumer must be told that its instance is gone, and only that."""
+    connected = [pair for pair in live if not pair.beats]
+    beating = [pair for pair in live if pair.beats]
+    results = kill_connected(connected, beating, live)
+    results.update(kill_beating(server, beating, live))
+    return results
+
+
+def kill_connected(victims, others, live):
+    """Those that hold a connection, one after the other: it ends with them. Who polls is asked at the end."""
     results = {}
-    remaining = list(live)
-    for victim in live:
+    remaining = list(victims)
+    told_at_once = [pair for pair in live if not pair.peer.polls]
+    for victim in victims:
         remaining.remove(victim)
-        expected = [offered(pair) for pair in remaining] + [kept(pair) for pair in live]
+        expected = [offered(pair) for pair in remaining + others] + [kept(pair) for pair in live]
         killed = time.monotonic()
         victim.provider.kill()
+        audience = told_at_once if remaining else live
 
         def told(pair, expected=expected, killed=killed):
-            expect_latest(pair, expected, SEEN_S)
+            expect_latest(pair, expected)
             return time.monotonic() - killed
 
-        seen = for_each(live, told)
+        seen = for_each(audience, told)
         problems = [f"{name}: {problem}" for name, problem in seen.items() if isinstance(problem, Exception)]
-        try:
-            for service in victim.held_by_provider():
-                expect_server_list(victim, service, [])
-        except Failure as failure:
-            problems.append(str(failure))
-        results[victim.name] = Failure("\n".join(problems)) if problems else f"{max(seen.values()) * 1000:.0f} ms"
+        problems += left_of(victim, SEEN_S)
+        at_once = [seen[pair.name] for pair in told_at_once]
+        results[victim.name] = Failure("\n".join(problems)) if problems else f"{max(at_once) * 1000:.0f} ms"
     return results
+
+
+def left_of(victim, deadline_s):
+    """What the server still lists of the killed provider's other services, as problems."""
+    try:
+        for service in victim.held_by_provider():
+            expect_server_list(victim, service, [], deadline_s)
+    except Failure as failure:
+        return [str(failure)]
+    return []
+
+
+def kill_beating(server, victims, live):
+    """Those that beat, all at once: their instances turn unhealthy and vanish later, and every consumer is told of both."""
+    if not victims:
+        return {}
+    gone_wrong = {}
+    lost = [offered(pair) for pair in victims]
+    marks = {pair.name: pair.consumer.mark(CROSS) for pair in live}
+    for victim in victims:
+        victim.provider.kill()
+
+    def told(pair):
+        expect_latest(pair, [kept(one) for one in live], DECAY_S)
+        if pair.peer.hears_updates:
+            expect_sick(pair, lost, marks[pair.name])
+
+    def audience():
+        gone_wrong.update({name: problem for name, problem in for_each(live, told).items() if isinstance(problem, Exception)})
+
+    listeners = threading.Thread(target=audience, daemon=True)
+    listeners.start()
+    unhealthy, gone = watch_decay(server, CROSS_GROUP, CROSS, lost, DECAY_S)
+    listeners.join()
+
+    def judged(victim):
+        instance = offered(victim)
+        said = judge_decay((instance["ip"], instance["port"]), unhealthy, gone)
+        problems = [f"{name}: {problem}" for name, problem in gone_wrong.items()] + left_of(victim, SEEN_S)
+        if problems:
+            raise Failure("\n".join(problems))
+        return said
+
+    return for_each(victims, judged)
+
+
+def expect_sick(pair, instances, mark):
+    """Each of these was in some list as unhealthy before it vanished."""
+    heard = pair.consumer.heard(CROSS, mark)
+    for instance in instances:
+        sick = {**instance, "healthy": False}
+        if not any(sick in known for known in heard):
+            raise Failure(f"{pair.consumer.name} was never told of {sick}\n  its lists: {heard}{pair.consumer.tail()}")
 
 
 def leave(server, live):
     """Every consumer ends in its SDK's own way; nothing of it stays on the server."""
     def work(pair):
         pair.consumer.call("exit")
-        pair.consumer.process.wait(15)
+        pair.consumer.process.wait(20)
 
         def probe():
             seen = [one for one in server.http_list(CROSS_GROUP, CROSS) if one["metadata"].get("peer") == pair.name]

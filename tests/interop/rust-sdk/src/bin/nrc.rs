@@ -1,6 +1,7 @@
-//! Speaks the line protocol of ../../../README.md for the crate `nacos_rust_client` in gRPC mode: one command in, one
-//! answer out, events as they come. Its calls return before the server has answered, so this driver waits until the
-//! SDK's own list shows what it did.
+//! Speaks the line protocol of ../../../README.md for the crate `nacos_rust_client`: one command in, one answer out,
+//! events as they come. Arguments: ADDRESS DIRECTORY and `grpc` or `http`. The SDK's calls return before the server has
+//! answered, so this driver waits until a list shows what it did: over gRPC the SDK's own, over HTTP, where that is
+//! polled every ten seconds, the server's.
 #![forbid(unsafe_code)]
 
 use std::collections::HashMap;
@@ -12,7 +13,8 @@ use nacos_rust_client::client::naming_client::{
     Instance, InstanceDefaultListener, NamingClient, QueryInstanceListParams, ServiceInstanceKey,
 };
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -29,18 +31,25 @@ struct Driver {
     watched: HashMap<String, InstanceDefaultListener>,
     /// How many services were asked for that nobody has ever heard of.
     strangers: u32,
+    /// The server's address, if the SDK speaks HTTP.
+    http: Option<String>,
 }
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let address = std::env::args().nth(1).ok_or("usage: ADDRESS [DIRECTORY]")?;
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [address, _, protocol] = arguments.as_slice() else {
+        return Err("usage: ADDRESS DIRECTORY grpc|http".into());
+    };
+    let grpc = protocol == "grpc";
     let naming = ClientBuilder::new()
-        .set_endpoint_addrs(&address)
-        .set_use_grpc(true)
+        .set_endpoint_addrs(address)
+        .set_use_grpc(grpc)
         .set_client_ip("127.0.0.1".to_owned())
         .set_app_name("interop".to_owned())
         .build_naming_client();
-    let mut driver = Driver { naming, registered: HashMap::new(), watched: HashMap::new(), strangers: 0 };
+    let http = (!grpc).then(|| address.clone());
+    let mut driver = Driver { naming, registered: HashMap::new(), watched: HashMap::new(), strangers: 0, http };
     driver.connected().await?;
     println!("{}", json!({"event": "ready"}));
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
@@ -77,10 +86,13 @@ impl Driver {
         self.list(&format!("stranger-{}", self.strangers), "strangers", &[]).await.map(drop)
     }
 
-    /// Subscribes. The SDK asks for a new service twice and believes the second answer even if a push was faster, so this
+    /// Subscribes. Over gRPC the SDK asks for a new service twice and believes the second answer even if a push was faster, so this
     /// waits for answers to later questions.
     async fn subscribe(&mut self, listener: InstanceDefaultListener) -> Result<(), Failure> {
         self.naming.subscribe(Box::new(listener)).await?;
+        if self.http.is_some() {
+            return Ok(());
+        }
         self.ask_for_stranger().await?;
         self.ask_for_stranger().await
     }
@@ -109,7 +121,7 @@ impl Driver {
             }
             "batch" => return Err("nacos_rust_client has no batch registration".into()),
             "services" => return Err("nacos_rust_client has no list of services".into()),
-            "exit" => {}
+            "exit" => self.leave().await?,
             _ => return Err("unknown command".into()),
         }
         Ok(Value::Null)
@@ -120,7 +132,9 @@ impl Driver {
         if !instance.ephemeral {
             return Err("nacos_rust_client has no persistent instances".into());
         }
-        self.watch(&instance).await?;
+        if self.http.is_none() {
+            self.watch(&instance).await?;
+        }
         if let Some(old) = self.registered.remove(&address(&instance)) {
             self.unregister(old).await?;
         }
@@ -134,6 +148,16 @@ impl Driver {
         self.settled(&instance, false).await
     }
 
+    /// Over HTTP the SDK leaves its instances to the server, which would keep them for half a minute.
+    async fn leave(&mut self) -> Result<(), Failure> {
+        if self.http.is_some() {
+            for (_, instance) in std::mem::take(&mut self.registered) {
+                self.unregister(instance).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn watch(&mut self, instance: &Instance) -> Result<(), Failure> {
         let name = instance.get_service_named();
         if !self.watched.contains_key(&name) {
@@ -145,22 +169,28 @@ impl Driver {
         Ok(())
     }
 
-    /// Waits until the SDK's list has the instance, or has it no more.
+    /// Waits until the list has the instance, or has it no more.
     async fn settled(&self, instance: &Instance, there: bool) -> Result<(), Failure> {
         let end = Instant::now() + PATIENCE;
+        let wanted = plain(&[Arc::new(instance.clone())])[0].take();
+        let compared: &[&str] =
+            if there { &["ip", "port", "cluster", "weight", "metadata"] } else { &["ip", "port", "cluster"] };
         loop {
-            let found = self.list(&instance.service_name, &instance.group_name, &[]).await.unwrap_or_default();
-            let same = |one: &Arc<Instance>| {
-                (&one.ip, one.port, &one.cluster_name) == (&instance.ip, instance.port, &instance.cluster_name)
-                    && (!there || (one.weight == instance.weight && one.metadata == instance.metadata))
-            };
-            if found.iter().any(same) == there {
+            let found = self.registered_now(instance).await.unwrap_or_default();
+            if array(&found).iter().any(|one| compared.iter().all(|name| one[*name] == wanted[*name])) == there {
                 return Ok(());
             }
             if Instant::now() > end {
-                return Err(format!("the SDK's list still shows {}", plain(&found)).into());
+                return Err(format!("the list still shows {found}").into());
             }
             sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn registered_now(&self, instance: &Instance) -> Result<Value, Failure> {
+        match &self.http {
+            Some(address) => ask_server(address, &instance.get_service_named()).await,
+            None => Ok(plain(&self.list(&instance.service_name, &instance.group_name, &[]).await?)),
         }
     }
 
@@ -169,6 +199,21 @@ impl Driver {
         let params = QueryInstanceListParams::new("public", group, service, clusters, false);
         Ok(self.naming.query_instances(params).await?)
     }
+}
+
+/// The server's list of a service, as the HTTP API of 1.x shows it.
+async fn ask_server(address: &str, service: &str) -> Result<Value, Failure> {
+    let mut stream = TcpStream::connect(address).await?;
+    let request = format!("GET /nacos/v1/ns/instance/list?serviceName={service} HTTP/1.0\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await?;
+    let (_, body) = answer.split_once("\r\n\r\n").ok_or("an answer without a body")?;
+    let hosts = serde_json::from_str::<Value>(body)?["hosts"].take();
+    let all = array(&hosts).iter().map(|host| {
+        json!({"ip": host["ip"], "port": host["port"], "weight": host["weight"], "cluster": host["clusterName"], "metadata": host["metadata"]})
+    });
+    Ok(Value::Array(all.collect()))
 }
 
 fn printer(service: &str, group: &str) -> InstanceDefaultListener {
