@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use nacos_client::{
-    EmptyPolicy, Instance, NamingService, Registration, Select, ServiceHandle, ServiceKey, Subscription,
+    ConnectionStatus, EmptyPolicy, Instance, NamingService, Protocol, Registration, Select, ServiceHandle, ServiceKey,
+    Subscription,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -86,10 +87,21 @@ struct Driver {
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    let address = std::env::args().nth(1).ok_or("usage: ADDRESS [DIRECTORY]")?;
+    let mut arguments = std::env::args().skip(1);
+    let address = arguments.next().ok_or("usage: ADDRESS [DIRECTORY [auto|grpc|http]]")?;
+    let protocol = match arguments.nth(1).as_deref() {
+        None | Some("auto") => Protocol::Auto,
+        Some("grpc") => Protocol::Grpc,
+        Some("http") => Protocol::Http,
+        Some(other) => return Err(format!("unknown protocol {other}").into()),
+    };
     // The other SDKs have their protection against empty lists off as well: each list must show as it is.
-    let nacos =
-        NamingService::builder().servers([address]).app_name("interop").empty_policy(EmptyPolicy::Accept).build()?;
+    let nacos = NamingService::builder()
+        .servers([address])
+        .protocol(protocol)
+        .app_name("interop")
+        .empty_policy(EmptyPolicy::Accept)
+        .build()?;
     nacos.connected(PATIENCE).await?;
     let mut driver = Driver { nacos, registrations: HashMap::new(), subscriptions: HashMap::new() };
     print(&json!({"event": "ready"}))?;
@@ -166,6 +178,13 @@ impl Driver {
             "services" => {
                 let page = self.nacos.get_services_of_server(1, 10_000, &command.group).await?;
                 return Ok(json!({"count": page.count, "names": page.names}));
+            }
+            "status" => {
+                return match self.nacos.status().current() {
+                    ConnectionStatus::Connected { protocol: Protocol::Grpc, .. } => Ok(json!({"protocol": "grpc"})),
+                    ConnectionStatus::Connected { protocol: Protocol::Http, .. } => Ok(json!({"protocol": "http"})),
+                    other => Err(format!("not connected: {other:?}").into()),
+                };
             }
             "exit" => {
                 let report = self.nacos.shutdown(PATIENCE).await;
