@@ -8,7 +8,8 @@ mod config;
 mod discovery;
 
 pub use config::{
-    AddressRules, DiscoveryConfig, HeartBeat, IpType, Listen, Management, ShutdownMode, ShutdownSettings,
+    AddressRules, ClientSettings, DiscoveryConfig, DiscoveryConfigBuilder, DiscoveryConfigError, HeartBeat, IpType,
+    Listen, Management, Pattern, Place, ShutdownMode, ShutdownSettings,
 };
 pub use discovery::{
     Answer, CompositeDiscovery, DiscoveryClient, DiscoveryError, InMemoryDiscovery, InstanceChanges, InstanceList,

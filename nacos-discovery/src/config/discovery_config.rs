@@ -1,13 +1,15 @@
 use std::collections::BTreeMap;
 
-use nacos_client::{ClientConfig, ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, Namespace};
+use nacos_client::{ClientConfig, ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, EmptyPolicy, Namespace};
 
-use super::{AddressRules, HeartBeat, Listen, Management, ShutdownSettings};
+use super::{AddressRules, ClientSettings, HeartBeat, Listen, Management, ShutdownSettings};
 
 /// The server used when none is named.
 pub(crate) const DEFAULT_SERVER: &str = "127.0.0.1:8848";
 
 /// The validated settings of discovery and registration.
+///
+/// A key without a prefix stands below `spring.cloud.nacos.discovery`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscoveryConfig {
     pub(crate) enabled: bool,
@@ -30,7 +32,7 @@ pub struct DiscoveryConfig {
     pub(crate) management: Management,
     pub(crate) listen: Listen,
     pub(crate) shutdown: ShutdownSettings,
-    pub(crate) client: BTreeMap<String, String>,
+    pub(crate) client: ClientSettings,
 }
 
 impl Default for DiscoveryConfig {
@@ -56,7 +58,7 @@ impl Default for DiscoveryConfig {
             management: Management::default(),
             listen: Listen::default(),
             shutdown: ShutdownSettings::default(),
-            client: BTreeMap::new(),
+            client: ClientSettings::default(),
         }
     }
 }
@@ -96,6 +98,12 @@ impl DiscoveryConfig {
     #[must_use]
     pub fn cluster(&self) -> &str {
         &self.cluster
+    }
+
+    /// The name of the application; `spring.application.name`.
+    #[must_use]
+    pub fn application(&self) -> Option<&str> {
+        self.application.as_deref()
     }
 
     /// The weight registered, 0 to 10000; `weight`, default 1.
@@ -176,6 +184,12 @@ impl DiscoveryConfig {
         &self.shutdown
     }
 
+    /// What is set of the client itself.
+    #[must_use]
+    pub const fn client(&self) -> &ClientSettings {
+        &self.client
+    }
+
     /// The settings of the client, for [`nacos_client::NamingService::new`] or a change before.
     ///
     /// # Errors
@@ -184,6 +198,12 @@ impl DiscoveryConfig {
         let mut builder = ClientConfig::builder().servers([&self.servers]).namespace(self.namespace.as_str());
         if let Some(name) = &self.application {
             builder = builder.app_name(name);
+        }
+        if let Some(request) = self.client.request_timeout {
+            builder = builder.deadline(request);
+        }
+        if self.client.empty_protection {
+            builder = builder.empty_policy(EmptyPolicy::HoldForever);
         }
         builder.build()
     }

@@ -1,0 +1,13 @@
+use std::time::Duration;
+
+/// Settings of the Nacos client that may stand among those of discovery, or below `client`, by the names the Java client
+/// has for them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub struct ClientSettings {
+    /// Whether a list without any instance is never believed; `naming-push-empty-protection`, default false. See
+    /// [`nacos_client::EmptyPolicy::HoldForever`].
+    pub empty_protection: bool,
+    /// How long a request may take; `naming-request-timeout`, default 3 s.
+    pub request_timeout: Option<Duration>,
+}

@@ -1,0 +1,136 @@
+//! Each error tells key, value, place, and what is accepted.
+
+use super::{error, read};
+use crate::config::{DiscoveryConfig, DiscoveryConfigError};
+
+const PREFIX: &str = "spring.cloud.nacos.discovery.";
+
+#[test]
+fn a_wrong_value_is_told_with_its_place_and_what_is_accepted() {
+    for (key, value, accepted) in [
+        ("weight", "heavy", "0 to 10000"),
+        ("weight", "-1", "0 to 10000"),
+        ("weight", "10001", "0 to 10000"),
+        ("weight", "NaN", "0 to 10000"),
+        ("ephemeral", "maybe", "true or false"),
+        ("port", "0", "1 to 65535"),
+        ("port", "65536", "1 to 65535"),
+        ("port", "http", "1 to 65535"),
+        ("ip", "10.0.0.1:80", "without a port"),
+        ("ip", "http://x", "without a port"),
+        ("ip-type", "IPv5", "IPv4 or IPv6"),
+        ("heart-beat-interval", "0", "at least 1"),
+        ("heart-beat-timeout", "soon", "at least 1"),
+        ("ip-delete-timeout", "-5", "at least 1"),
+        ("graceful-shutdown-wait-time", "-5", "30s"),
+        ("naming-request-timeout", "0", "3600000"),
+        ("metadata", "x", "block"),
+        ("namespace", "a b", "client takes"),
+        ("server-addr", "host:99999", "client takes"),
+        ("server-addr", "a,https://b", "client takes"),
+    ] {
+        let key = format!("{PREFIX}{key}");
+        let sources = [
+            ("properties text, line 2", DiscoveryConfig::builder().properties_str(&format!("\n{key}={value}"))),
+            ("YAML text, line 2", DiscoveryConfig::builder().yaml_str(&format!("\n{key}: '{value}'"))),
+            ("TOML text, line 2", DiscoveryConfig::builder().toml_str(&format!("\n{key} = '{value}'"))),
+            ("the code", Ok(DiscoveryConfig::builder().property(&key, value))),
+        ];
+        for (place, builder) in sources {
+            let message = error(builder.and_then(read));
+            for part in [&*key, &format!("{value:?}"), place, accepted] {
+                assert!(message.contains(part), "{part} is not in: {message}");
+            }
+        }
+        let name = key.replace(['.', '-'], "_").to_uppercase();
+        let message = error(read(DiscoveryConfig::builder().variables([(&name, value)])));
+        assert!(message.contains(&format!("environment variable {name}")), "{message}");
+    }
+    for (key, value) in [
+        ("spring.cloud.inetutils.ignored-interfaces", "docker(0"),
+        ("spring.cloud.inetutils.ignored-interfaces", "a)|(b"),
+        ("spring.cloud.inetutils.default-ip-address", "localhost"),
+        ("spring.cloud.inetutils.timeout-seconds", "0"),
+        ("management.server.port", "70000"),
+        ("server.port", "-1"),
+        ("server.address", "example.org"),
+        ("server.shutdown", "slowly"),
+        ("spring.lifecycle.timeout-per-shutdown-phase", "a while"),
+    ] {
+        let message = error(read(DiscoveryConfig::builder().property(key, value)));
+        assert!(message.contains(key) && message.contains(&format!("{value:?}")), "{message}");
+    }
+}
+
+#[test]
+fn an_unknown_key_is_refused_with_the_nearest_known_one() {
+    for (written, nearest) in [
+        ("server-adr", "server-addr"),
+        ("serverAddress", "server-addr"),
+        ("nameSpace-id", "namespace"),
+        ("cluster", "cluster-name"),
+        ("wieght", "weight"),
+        ("metadatas.version", "metadata"),
+        ("heartbeat-intervall", "heart-beat-interval"),
+        ("passwrod", "password"),
+        ("weight.x", "weight"),
+        ("ip[0]", "ip"),
+    ] {
+        let text = format!("\n{PREFIX}{written}=hunter2");
+        match DiscoveryConfig::builder().properties_str(&text).and_then(read) {
+            Err(e @ DiscoveryConfigError::UnknownKey { nearest: found, .. }) => {
+                assert_eq!(found, format!("{PREFIX}{nearest}"), "{written}");
+                let message = e.to_string();
+                assert!(message.contains("line 2") && !message.contains("hunter2"), "{message}");
+            }
+            other => panic!("{written}: {other:?}"),
+        }
+    }
+    let variable = [("SPRING_CLOUD_NACOS_DISCOVERY_SERVER_ADR", "x")];
+    let message = error(read(DiscoveryConfig::builder().variables(variable)));
+    assert!(
+        message.contains("SPRING_CLOUD_NACOS_DISCOVERY_SERVER_ADR") && message.contains("server-addr"),
+        "{message}"
+    );
+    // Elsewhere, others may have keys of their own.
+    for key in ["spring.cloud.nacos.config.x", "spring.cloud.nacos.discoveryx", "spring.cloud.inetutils.x", "x"] {
+        assert!(read(DiscoveryConfig::builder().property(key, "x")).is_ok(), "{key}");
+    }
+}
+
+#[test]
+fn no_message_tells_a_secret() {
+    let secret = "hunter2";
+    for key in ["password", "secret-key", "accessKey", "username"] {
+        for value in [secret.to_owned(), format!("${{X:{secret}}}"), format!("${{X:{secret}}}${{Y}}")] {
+            let name = format!("{PREFIX}{key}");
+            let builder = DiscoveryConfig::builder().yaml_str(&format!("{name}: '{value}'")).unwrap();
+            let builder = builder.variables([("OTHER", secret)]).property("spring.cloud.nacos.password", secret);
+            assert!(!format!("{builder:?}").contains(secret));
+            let error = read(builder).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains(secret), "{error:?}");
+        }
+    }
+}
+
+#[test]
+fn a_file_is_told_by_its_path() {
+    let missing = DiscoveryConfig::from_file("no/such/application.yml").unwrap_err();
+    assert!(
+        matches!(missing, DiscoveryConfigError::Read { .. }) && missing.to_string().contains("no/such/application.yml")
+    );
+    let unknown = DiscoveryConfig::from_file("application.json").unwrap_err();
+    assert!(matches!(unknown, DiscoveryConfigError::Format { .. }) && unknown.to_string().contains(".toml"));
+
+    let directory = std::env::temp_dir();
+    let path = directory.join(format!("nacos-discovery-{}.properties", std::process::id()));
+    // Latin-1, as files of this format once were.
+    std::fs::write(&path, b"spring.cloud.nacos.discovery.group=\xdcber\nspring.cloud.nacos.discovery.weight=x\n")
+        .unwrap();
+    let message = error(DiscoveryConfig::builder().file(&path).and_then(read));
+    assert!(message.starts_with(&format!("{}, line 2:", path.display())), "{message}");
+    std::fs::write(&path, b"spring.cloud.nacos.discovery.group=\xdcber").unwrap();
+    let config = DiscoveryConfig::builder().file(&path).and_then(read).unwrap().0;
+    assert_eq!(config.group(), "Über");
+    std::fs::remove_file(&path).unwrap();
+}
