@@ -7,6 +7,11 @@
 mod config;
 mod discovery;
 
+// Needed by the implementation.
+mod address;
+mod own_instance;
+
+pub use address::AddressChoiceError;
 pub use config::{
     AddressRules, ClientSettings, DiscoveryConfig, DiscoveryConfigBuilder, DiscoveryConfigError, HeartBeat, IpType,
     Listen, Management, Pattern, Place, ShutdownMode, ShutdownSettings,

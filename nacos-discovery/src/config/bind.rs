@@ -206,8 +206,9 @@ fn client(reader: &mut Reader<'_>) -> Read<ClientSettings> {
         let timeout = reader.parsed(key, accepted, |text| match text {
             "-1" => Some(None),
             text => duration(text).filter(|t| (1..=3_600_000).contains(&t.as_millis())).map(Some),
-        })?;
-        request_timeout = request_timeout.or(timeout.flatten());
+        });
+        let timeout = timeout?.flatten();
+        request_timeout = request_timeout.or(timeout);
     }
     Ok(ClientSettings { empty_protection: protection, request_timeout })
 }
