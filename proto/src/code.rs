@@ -31,3 +31,7 @@ pub const OVER_THRESHOLD: i32 = 503;
 pub const CLIENT_DISCONNECT: i32 = -401;
 /// The receiver of a push failed to handle it.
 pub const CLIENT_ERROR: i32 = -500;
+/// `code` in the answer to a beat: the instance is known.
+pub const BEAT_OK: i32 = 10_200;
+/// `code` in the answer to a beat: the instance is unknown and must be registered. It comes with HTTP status 200.
+pub const BEAT_UNKNOWN: i32 = 20_404;

@@ -11,6 +11,7 @@
 //!
 //! * [`Payload`], [`Metadata`], [`Any`] — the envelope of every gRPC message.
 //! * [`grpc`] — the JSON messages of connection and naming, and the traits they share.
+//! * [`http`] — the JSON of the HTTP naming API: beats, and answers that gRPC does not have.
 //! * [`udp`] — the packets that push lists to clients which speak HTTP.
 //! * [`code`] — result and error codes.
 //! * [`param`] — the rules for names, addresses and metadata, with the texts a server answers.
@@ -20,6 +21,7 @@
 
 pub mod code;
 pub mod grpc;
+pub mod http;
 pub mod param;
 pub mod udp;
 

@@ -1,4 +1,5 @@
 use bytes::Bytes;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::error::{DecodeError, Failure, ResponseError};
@@ -62,7 +63,7 @@ impl Payload {
     ///
     /// [`DecodeError`] when the body is no such message even by the tolerant rules of this crate.
     pub fn decode_json<M: Message>(&self) -> Result<M, DecodeError> {
-        decode(self.json())
+        decode(self.json(), M::TYPE)
     }
 
     /// Reads the body as the request `M` by the server's rules, which refuse a few things a client must live with, such as
@@ -108,16 +109,16 @@ fn refused<M: Response>(response: &M, typed: bool) -> ResponseError {
 }
 
 /// A strict parser reads what well-behaved peers send; only what it refuses goes through the tolerant one.
-fn decode<M: Message>(json: &[u8]) -> Result<M, DecodeError> {
+pub(crate) fn decode<T: DeserializeOwned>(json: &[u8], expected: &'static str) -> Result<T, DecodeError> {
     // A derived reader would take an array as a struct, by position.
     if json.first() == Some(&b'{')
         && let Ok(message) = serde_json::from_slice(json)
     {
         return Ok(message);
     }
-    match lenient::first_value(json).map_err(|e| DecodeError::malformed(M::TYPE, e))? {
+    match lenient::first_value(json).map_err(|e| DecodeError::malformed(expected, e))? {
         Value::Null => Err(DecodeError::Null),
-        object @ Value::Object(_) => serde_json::from_value(object).map_err(|e| DecodeError::malformed(M::TYPE, e)),
-        _ => Err(DecodeError::malformed(M::TYPE, "not a JSON object")),
+        object @ Value::Object(_) => serde_json::from_value(object).map_err(|e| DecodeError::malformed(expected, e)),
+        _ => Err(DecodeError::malformed(expected, "not a JSON object")),
     }
 }
