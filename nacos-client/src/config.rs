@@ -24,7 +24,7 @@ use crate::servers::{ContextPath, ServerList};
 pub struct Timeouts {
     /// How long a call may wait for its result, waiting for a connection included; default 3 s.
     pub request: Duration,
-    /// TCP connection and HTTP/2 handshake; default 1.5 s.
+    /// TCP connection, and HTTP/2 handshake over gRPC; default 1.5 s.
     pub connect: Duration,
     /// Answer to the first request on a connection; default 2 s.
     pub server_check: Duration,
@@ -34,6 +34,9 @@ pub struct Timeouts {
     pub health_idle: Duration,
     /// Answer to a health check; default 3 s.
     pub health: Duration,
+    /// Answer to one HTTP request; default 5 s. A question waits at most for two thirds of `request`, so that after one
+    /// silent server there is time for another.
+    pub http: Duration,
 }
 
 impl Timeouts {
@@ -45,6 +48,7 @@ impl Timeouts {
         setup: Duration::from_secs(3),
         health_idle: Duration::from_secs(5),
         health: Duration::from_secs(3),
+        http: Duration::from_secs(5),
     };
 }
 

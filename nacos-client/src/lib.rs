@@ -26,6 +26,7 @@ mod model;
 mod naming;
 
 // Needed by the implementation.
+mod log_limit;
 mod servers;
 mod transport;
 

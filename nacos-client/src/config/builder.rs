@@ -215,6 +215,7 @@ fn check_timeouts(t: &Timeouts) -> Result<(), InvalidArgument> {
         ("timeouts.setup", t.setup),
         ("timeouts.health_idle", t.health_idle),
         ("timeouts.health", t.health),
+        ("timeouts.http", t.http),
     ];
     all.into_iter().try_for_each(|(field, value)| within(field, value, Duration::from_millis(1), LONGEST_TIMEOUT))
 }

@@ -18,17 +18,17 @@ impl Client {
         self.start()?;
         needs_runtime()?;
         let mut last = None;
-        match tokio::time::timeout(limit, self.ask_on(call, &mut last)).await {
+        match tokio::time::timeout(limit, self.ask_on(call, limit, &mut last)).await {
             Ok(result) => result,
             Err(_) => Err(match last {
-                Some(Asking::Failed(trouble)) => trouble.into_query_error(),
+                Some(Asking::Failed(trouble)) => trouble.into_query_error(limit),
                 Some(Asking::Sent) => QueryError::Deadline { waited: limit },
                 None => self.not_connected(limit),
             }),
         }
     }
 
-    async fn ask_on(&self, call: Call, last: &mut Option<Asking>) -> Result<Reply, QueryError> {
+    async fn ask_on(&self, call: Call, limit: Duration, last: &mut Option<Asking>) -> Result<Reply, QueryError> {
         let mut backoff = Backoff::default();
         loop {
             let session = self.session(last).await?;
@@ -37,11 +37,11 @@ impl Client {
                 Ok(reply) => return Ok(reply),
                 Err(error) => match Trouble::of(error) {
                     None => self.left(&session).await,
-                    Some(trouble @ Trouble::Failing(_)) => {
+                    Some(trouble @ (Trouble::Failing(_) | Trouble::Unreachable(_))) => {
                         *last = Some(Asking::Failed(trouble));
                         tokio::time::sleep_until(backoff.next(Instant::now())).await;
                     }
-                    Some(trouble) => return Err(trouble.into_query_error()),
+                    Some(trouble) => return Err(trouble.into_query_error(limit)),
                 },
             }
         }

@@ -9,12 +9,12 @@ use tokio::time::Instant;
 
 use super::host_reactor::HostReactor;
 use super::link::Link;
-use super::log_limit::LogLimit;
 use super::registrations::Registrations;
 use super::service_list::{Received, Taken};
 use super::stats::{ClientStats, Counter, Counters};
 use super::work::WorkQueue;
 use crate::config::ClientConfig;
+use crate::log_limit::LogLimit;
 use crate::model::{HostList, KeyRef, ServiceKey};
 use crate::transport::{Epoch, Event, EventHandler, Handover, LinkFault, Origin};
 

@@ -100,7 +100,7 @@ impl ServiceHandle {
             let state = entry.lock();
             match (entry.snapshot(), state.slot.trouble()) {
                 (Some(snapshot), _) => Some(Ok(snapshot)),
-                (None, Some(trouble)) if trouble.is_final() => Some(Err(trouble.clone().into_query_error())),
+                (None, Some(trouble)) if trouble.is_final() => Some(Err(trouble.clone().into_query_error(limit))),
                 (None, _) => None,
             }
         };
@@ -114,7 +114,7 @@ impl ServiceHandle {
     fn overdue(&self, entry: &Entry) -> QueryError {
         let waited = self.deadline;
         if let Some(trouble) = entry.lock().slot.trouble() {
-            return trouble.clone().into_query_error();
+            return trouble.clone().into_query_error(waited);
         }
         if self.client.core.with_link(|link| link.session().is_none()) {
             return self.client.not_connected(waited);
@@ -209,7 +209,7 @@ impl ServiceHandle {
             let state = entry.lock();
             let served = state.slot.refreshed(ticket)?;
             match (served, entry.snapshot()) {
-                (Err(trouble), _) => Some(Err(trouble.into_query_error())),
+                (Err(trouble), _) => Some(Err(trouble.into_query_error(limit))),
                 (Ok(()), Some(snapshot)) => Some(Ok(snapshot)),
                 (Ok(()), None) => None,
             }
@@ -239,7 +239,7 @@ impl ServiceHandle {
                 HostList::from_wire(info).map(|list| list.hosts().to_vec()).ok_or_else(no_list)
             }
             Reply::Service(None) => Err(no_list()),
-            Reply::Done | Reply::Services { .. } => {
+            Reply::Done | Reply::Partly(_) | Reply::Services { .. } => {
                 Err(QueryError::Protocol("another answer than asked for".to_owned()))
             }
         }

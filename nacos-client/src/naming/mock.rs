@@ -19,7 +19,7 @@ use crate::model::{Instance, ServiceKey};
 use crate::naming::NamingService;
 use crate::transport::{
     Abilities, Call, CallError, Dialect, Epoch, Event, EventHandler, Freshness, Handover, LinkFault, NamingTransport,
-    Origin, Phase, Refusal, RefusalShape, Reply, Session, SessionInfo, StartError, StreamCounts, TransportStatus,
+    Origin, Phase, Refusal, RefusalShape, Reply, Session, SessionInfo, StartError, TransportCounts, TransportStatus,
 };
 
 /// How the registry treats one call.
@@ -475,6 +475,11 @@ pub(crate) fn session(epoch: u64) -> Arc<dyn Session> {
     Arc::new(MockSession { info: info(Dialect::Replacing, Freshness::Pushed), epoch, mock: std::sync::Weak::new() })
 }
 
+/// The same for a server that adds.
+pub(crate) fn adding_session(epoch: u64) -> Arc<dyn Session> {
+    Arc::new(MockSession { info: info(Dialect::Adding, Freshness::Polled), epoch, mock: std::sync::Weak::new() })
+}
+
 /// The defaults, with any server.
 pub(crate) fn config() -> ClientConfig {
     ClientConfig::builder().servers(["mock"]).build().unwrap()
@@ -490,8 +495,8 @@ impl NamingTransport for Mock {
         self.status.subscribe()
     }
 
-    fn counts(&self) -> StreamCounts {
-        StreamCounts::default()
+    fn counts(&self) -> TransportCounts {
+        TransportCounts::default()
     }
 
     fn close(&self, _deadline: Duration) -> BoxFuture<'static, bool> {

@@ -33,7 +33,6 @@ mod entry;
 mod hold;
 mod host_reactor;
 mod link;
-mod log_limit;
 mod persistent;
 mod plan;
 mod redo;

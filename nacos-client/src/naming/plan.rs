@@ -55,7 +55,8 @@ pub(crate) fn plan_adding(target: &[Arc<Instance>], known: &[Arc<Instance>], may
     Plan::Register { send, after: target.to_vec() }
 }
 
-fn same_address(a: &Instance, b: &Instance) -> bool {
+/// Whether they are at one ip and port.
+pub(crate) fn same_address(a: &Instance, b: &Instance) -> bool {
     a.port.cmp(&b.port).then_with(|| a.ip.cmp(&b.ip)) == Ordering::Equal
 }
 

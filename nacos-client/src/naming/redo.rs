@@ -18,12 +18,12 @@ use tokio::time::Instant;
 use super::backoff::Backoff;
 use super::link::Link;
 use super::persistent::PersistentWishes;
-use super::plan::{Plan, contains, plan, plan_adding};
+use super::plan::{Plan, contains, plan, plan_adding, same_address};
 use super::slot::REFUSED_RETRY;
 use super::trouble::Trouble;
 use super::wishes::{Verdict, Wish, Wishes};
 use crate::model::{Instance, ServiceKey};
-use crate::transport::{Call, CallError, Dialect, Epoch};
+use crate::transport::{Call, CallError, Dialect, Epoch, Reply};
 
 /// First server version with batches.
 const BATCH_NEEDS: &str = "2.1.1";
@@ -66,6 +66,17 @@ enum Copy {
     Done,
 }
 
+/// What a call about the set does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    /// What it leaves is all that the connection then holds.
+    Whole,
+    /// The same, by several instances at once.
+    Batch,
+    /// It removes the address of the first of [`Slot::maybe`] and nothing else.
+    Removal,
+}
+
 /// A call that is on its way.
 #[derive(Debug, Clone)]
 pub(crate) struct Flight {
@@ -80,7 +91,7 @@ enum FlightKind {
     Set {
         after: Vec<Arc<Instance>>,
         versions: Vec<(Arc<Instance>, u64)>,
-        batch: bool,
+        form: Form,
     },
     Persistent,
 }
@@ -153,23 +164,33 @@ impl Redo {
             Dialect::Adding => plan_adding(&target, &self.slot.known, &self.slot.maybe),
         };
         let versions: Vec<_> = target.iter().filter_map(|i| self.version_of(i).map(|v| (Arc::clone(i), v))).collect();
-        let (after, call, batch) = match planned {
+        let (after, call, form) = match planned {
             Plan::Nothing => {
                 self.acknowledge(&versions);
                 return None;
             }
-            Plan::Deregister { instance, after } => (after, Call::Deregister { key: key.clone(), instance }, false),
+            Plan::Deregister { instance, after } => {
+                let form = match dialect {
+                    Dialect::Replacing => Form::Whole,
+                    Dialect::Adding => {
+                        self.slot.maybe.retain(|i| !same_address(i, &instance));
+                        self.slot.maybe.insert(0, Arc::clone(&instance));
+                        Form::Removal
+                    }
+                };
+                (after, Call::Deregister { key: key.clone(), instance }, form)
+            }
             Plan::Register { mut send, after } => match (send.pop(), send.is_empty()) {
-                (Some(instance), true) => (after, Call::Register { key: key.clone(), instance }, false),
+                (Some(instance), true) => (after, Call::Register { key: key.clone(), instance }, Form::Whole),
                 (last, _) => {
                     send.extend(last);
-                    (after, Call::RegisterBatch { key: key.clone(), instances: send }, true)
+                    (after, Call::RegisterBatch { key: key.clone(), instances: send }, Form::Batch)
                 }
             },
         };
         // What a removal leaves is acknowledged too, but not yet what else is wanted.
         let versions = versions.into_iter().filter(|(i, _)| contains(&after, i)).collect();
-        Some((FlightKind::Set { after, versions, batch }, call))
+        Some((FlightKind::Set { after, versions, form }, call))
     }
 
     /// The version of the wish that `instance` is the current form of.
@@ -219,20 +240,28 @@ impl Redo {
     }
 
     /// A call ended. `false` if it was one of an earlier connection.
-    pub(crate) fn done(&mut self, flight: &Flight, result: Result<(), CallError>, now: Instant) -> bool {
+    pub(crate) fn done(&mut self, flight: &Flight, answer: Result<Reply, CallError>, now: Instant) -> bool {
         if self.slot.flight.as_ref().is_none_or(|own| own.id != flight.id) {
             return false;
         }
         self.slot.flight = None;
-        match (&flight.kind, result) {
-            (FlightKind::Persistent, Ok(())) => self.persistent.acknowledged(),
+        match (&flight.kind, answer) {
+            (FlightKind::Persistent, Ok(_)) => self.persistent.acknowledged(),
             (FlightKind::Persistent, Err(error)) => match Trouble::of(error) {
                 Some(trouble) => self.persistent.failed(trouble, now),
                 None => self.link_over(now),
             },
-            (FlightKind::Set { after, versions, .. }, Ok(())) => {
+            (FlightKind::Set { after, versions, .. }, Ok(Reply::Partly(failed))) => {
+                self.set_partly_done(after, versions, failed, now);
+            }
+            (FlightKind::Set { after, versions, form }, Ok(_)) => {
                 self.slot.known.clone_from(after);
-                self.slot.maybe.clear();
+                let settled = match form {
+                    // The rest of what failed calls may have left is still there.
+                    Form::Removal => 1.min(self.slot.maybe.len()),
+                    Form::Whole | Form::Batch => self.slot.maybe.len(),
+                };
+                self.slot.maybe.drain(..settled);
                 self.slot.backoff.clear();
                 self.slot.trouble = None;
                 self.acknowledge(versions);
@@ -240,7 +269,7 @@ impl Redo {
                     self.slot.copy = Copy::Done;
                 }
             }
-            (FlightKind::Set { after, batch, .. }, Err(error)) => self.set_failed(after, *batch, error, now),
+            (FlightKind::Set { after, form, .. }, Err(error)) => self.set_failed(after, *form, error, now),
         }
         true
     }
@@ -251,7 +280,7 @@ impl Redo {
         self.slot.backoff.wait_until(now + REFUSED_RETRY);
     }
 
-    fn set_failed(&mut self, after: &[Arc<Instance>], batch: bool, error: CallError, now: Instant) {
+    fn set_failed(&mut self, after: &[Arc<Instance>], form: Form, error: CallError, now: Instant) {
         let Some(trouble) = Trouble::of(error) else {
             self.slot.maybe.extend(after.iter().cloned());
             return self.link_over(now);
@@ -260,7 +289,7 @@ impl Redo {
             // It will be made as an ordinary change after the handover.
             self.slot.copy = Copy::Done;
         }
-        if batch && matches!(trouble, Trouble::Unsupported(_)) {
+        if form == Form::Batch && matches!(trouble, Trouble::Unsupported(_)) {
             self.slot.no_batch = true;
             return;
         }
@@ -280,6 +309,50 @@ impl Redo {
                 self.slot.backoff.next(now);
                 self.refused(&new, |wish| wish.failed(trouble.clone(), now));
             }
+        }
+    }
+
+    /// A batch that is taken instance by instance: what was taken is known, each of the others is judged for itself.
+    fn set_partly_done(
+        &mut self,
+        after: &[Arc<Instance>],
+        versions: &[(Arc<Instance>, u64)],
+        failed: Vec<(Arc<Instance>, CallError)>,
+        now: Instant,
+    ) {
+        let has_failed = |i: &Instance| failed.iter().any(|(failed, _)| failed.key_parts() == i.key_parts());
+        let taken = after.iter().filter(|i| !has_failed(i));
+        // A change that failed leaves what was acknowledged before it.
+        let kept = self.slot.known.iter().filter(|i| has_failed(i));
+        let mut known: Vec<_> = taken.chain(kept).cloned().collect();
+        known.sort_by(|a, b| a.cmp_key(b));
+        let taken: Vec<_> = versions.iter().filter(|(i, _)| !has_failed(i)).cloned().collect();
+        self.acknowledge(&taken);
+        self.slot.known = known;
+        self.slot.maybe.clear();
+        let mut again = false;
+        for (instance, error) in failed {
+            // An epoch that ended fails the whole call.
+            let Some(trouble) = Trouble::of(error) else { continue };
+            self.slot.trouble = Some(Box::new(trouble.clone()));
+            if trouble.is_final() {
+                self.refused(&[instance], |wish| {
+                    wish.verdict = Verdict::Refused { trouble: trouble.clone(), until: now + REFUSED_RETRY };
+                });
+            } else {
+                self.refused(&[Arc::clone(&instance)], |wish| wish.failed(trouble.clone(), now));
+                // It may have been done all the same.
+                self.slot.maybe.push(instance);
+                again = true;
+            }
+        }
+        if again {
+            self.slot.backoff.next(now);
+        } else {
+            self.slot.backoff.clear();
+        }
+        if matches!(self.slot.copy, Copy::Due(_)) {
+            self.slot.copy = Copy::Done;
         }
     }
 

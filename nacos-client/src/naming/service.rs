@@ -12,10 +12,11 @@ use super::handle::ServiceHandle;
 use super::stats::ClientStats;
 use super::status::StatusWatch;
 use super::validate;
-use crate::config::ClientConfig;
+use crate::config::{ClientConfig, Protocol};
 use crate::error::{InvalidArgument, PickError, QueryError};
 use crate::model::{GroupName, Instance, IntoServiceKey, KeyRef, ServiceKey};
 use crate::transport::grpc::{GrpcSettings, GrpcTransport, HealthIdle, HealthTimeout, Timings};
+use crate::transport::http::{HttpLimits, HttpSettings, HttpTransport};
 use crate::transport::{Call, NamingTransport, Reply};
 
 /// Registers services and discovers others.
@@ -52,6 +53,44 @@ pub struct NamingService {
     client: Arc<Client>,
 }
 
+fn grpc_settings(config: &ClientConfig) -> GrpcSettings {
+    let t = &config.timeouts;
+    GrpcSettings {
+        servers: config.servers.clone(),
+        namespace: Arc::from(config.namespace.as_str()),
+        app_name: Arc::from(config.app_name.as_str()),
+        labels: config.labels.clone(),
+        timings: Timings {
+            connect: t.connect,
+            server_check: t.server_check,
+            setup_ack: t.setup,
+            health_idle: HealthIdle(t.health_idle),
+            health_timeout: HealthTimeout(t.health),
+            ..Timings::default()
+        },
+        seed: None,
+    }
+}
+
+fn http_settings(config: &ClientConfig) -> HttpSettings {
+    let t = &config.timeouts;
+    HttpSettings {
+        servers: config.servers.clone(),
+        context_path: config.context_path.clone(),
+        namespace: Arc::from(config.namespace.as_str()),
+        app_name: Arc::from(config.app_name.as_str()),
+        client_ip: config.udp_push.client_ip.map(|ip| Arc::from(ip.to_string())),
+        push_port: Arc::default(),
+        limits: HttpLimits {
+            connect: t.connect,
+            write: t.http,
+            read: t.http.min(t.request * 2 / 3),
+            idle: t.health_idle,
+        },
+        seed: None,
+    }
+}
+
 /// One page of the names of services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -84,25 +123,13 @@ impl NamingService {
     /// A client with these settings. No I/O: it connects at its first use.
     #[must_use]
     pub fn new(config: ClientConfig) -> Self {
-        let t = &config.timeouts;
-        let settings = GrpcSettings {
-            servers: config.servers.clone(),
-            namespace: Arc::from(config.namespace.as_str()),
-            app_name: Arc::from(config.app_name.as_str()),
-            labels: config.labels.clone(),
-            timings: Timings {
-                connect: t.connect,
-                server_check: t.server_check,
-                setup_ack: t.setup,
-                health_idle: HealthIdle(t.health_idle),
-                health_timeout: HealthTimeout(t.health),
-                ..Timings::default()
-            },
-            seed: None,
+        let transport: Arc<dyn NamingTransport> = match config.protocol {
+            // Until both can be tried.
+            Protocol::Auto | Protocol::Grpc => Arc::new(GrpcTransport::new(grpc_settings(&config))),
+            Protocol::Http => Arc::new(HttpTransport::new(http_settings(&config))),
         };
-        Self::with_transport(config, Arc::new(GrpcTransport::new(settings)))
+        Self::with_transport(config, transport)
     }
-
     pub(crate) fn with_transport(config: ClientConfig, transport: Arc<dyn NamingTransport>) -> Self {
         Self { client: Arc::new(Client::new(config, transport)) }
     }
@@ -156,8 +183,16 @@ impl NamingService {
     /// What the client has done so far, as numbers.
     #[must_use]
     pub fn stats(&self) -> ClientStats {
-        let unreadable = self.client.transport.counts().unreadable;
-        ClientStats { unreadable, ..self.client.core.stats() }
+        let counts = self.client.transport.counts();
+        ClientStats {
+            unreadable: counts.unreadable,
+            beats: counts.beats,
+            beats_failed: counts.beats_failed,
+            beats_restored: counts.beats_restored,
+            beats_late: counts.beats_late,
+            beating: counts.beating,
+            ..self.client.core.stats()
+        }
     }
 
     /// One page of the names of the services of a group, `page` counting from 1, asked of the server.
@@ -173,7 +208,9 @@ impl NamingService {
         let (page, size) = (page.max(1), size.min(i32::MAX as u32));
         match self.client.ask(Call::List { group, page, size }, self.client.core.config.timeouts.request).await? {
             Reply::Services { count, names } => Ok(ServicePage { count, names }),
-            Reply::Done | Reply::Service(_) => Err(QueryError::Protocol("another answer than asked for".to_owned())),
+            Reply::Done | Reply::Partly(_) | Reply::Service(_) => {
+                Err(QueryError::Protocol("another answer than asked for".to_owned()))
+            }
         }
     }
 

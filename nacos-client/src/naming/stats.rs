@@ -47,6 +47,16 @@ pub struct ClientStats {
     pub writes: u64,
     /// Of them refused or failed.
     pub writes_failed: u64,
+    /// Beats over HTTP that ended, well or not.
+    pub beats: u64,
+    /// Of them failed; the next one of the instance leaves at its time all the same.
+    pub beats_failed: u64,
+    /// Of them answered with "unknown instance"; the instance was registered again at once.
+    pub beats_restored: u64,
+    /// Beats that left more than one period late, because the process did not get to run or the server did not answer others.
+    pub beats_late: u64,
+    /// Right now: instances that beat. Over gRPC none does: there the connection is the sign of life.
+    pub beating: usize,
     /// Right now: services in the cache.
     pub services: usize,
     /// Right now: instances wanted but not acknowledged by the current connection.

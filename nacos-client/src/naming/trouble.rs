@@ -1,6 +1,8 @@
 //! Why a call about one service failed, in a form that can be kept and shown.
 
-use crate::error::{ConfirmError, QueryError, ServerRefusal};
+use std::time::Duration;
+
+use crate::error::{ConfirmError, QueryError, ServerRefusal, describe};
 use crate::transport::{CallClass, CallError};
 
 /// A failed call, the connection's end excepted.
@@ -12,6 +14,8 @@ pub(crate) enum Trouble {
     Denied(ServerRefusal),
     Unsupported(&'static str),
     Unreadable(String),
+    /// No server answered, which does not end the epoch; the text says why.
+    Unreachable(String),
 }
 
 /// First server version that knows every message this client sends.
@@ -23,6 +27,7 @@ impl Trouble {
         let class = error.class();
         Some(match error {
             CallError::Link(_) => return None,
+            CallError::Unreachable(ref error) => Self::Unreachable(describe(error)),
             CallError::Decode(text) => Self::Unreadable(text),
             CallError::Unsupported { needs } => Self::Unsupported(needs),
             CallError::Refused(refusal) => {
@@ -42,13 +47,15 @@ impl Trouble {
         matches!(self, Self::Refused(_) | Self::Denied(_) | Self::Unsupported(_))
     }
 
-    pub(crate) fn into_query_error(self) -> QueryError {
+    /// The error of a question that was asked for `waited`.
+    pub(crate) fn into_query_error(self, waited: Duration) -> QueryError {
         match self {
             Self::Failing(refusal) => QueryError::Server(refusal),
             Self::Refused(refusal) => QueryError::Refused(refusal),
             Self::Denied(refusal) => QueryError::Denied(refusal),
             Self::Unsupported(needs) => QueryError::Unsupported { needs },
             Self::Unreadable(text) => QueryError::Protocol(text),
+            Self::Unreachable(text) => QueryError::NotConnected { waited, last_error: Some(text) },
         }
     }
 
@@ -58,7 +65,7 @@ impl Trouble {
             Self::Refused(refusal) => Some(ConfirmError::Refused(refusal.clone())),
             Self::Denied(refusal) => Some(ConfirmError::Denied(refusal.clone())),
             Self::Unsupported(needs) => Some(ConfirmError::Unsupported { needs }),
-            Self::Failing(_) | Self::Unreadable(_) => None,
+            Self::Failing(_) | Self::Unreadable(_) | Self::Unreachable(_) => None,
         }
     }
 
@@ -75,6 +82,7 @@ impl std::fmt::Display for Trouble {
             Self::Failing(r) | Self::Refused(r) | Self::Denied(r) => r.fmt(f),
             Self::Unsupported(needs) => write!(f, "the server is too old, {needs} or later is needed"),
             Self::Unreadable(text) => write!(f, "unreadable answer: {text}"),
+            Self::Unreachable(text) => write!(f, "no server answered: {text}"),
         }
     }
 }

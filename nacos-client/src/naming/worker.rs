@@ -261,11 +261,16 @@ impl Worker {
             }
             Done::Write { records, flight, answer } => {
                 self.writes_out -= 1;
-                if let Err(error) = &answer {
+                let failed = match &answer {
+                    Err(error) => Some(error),
+                    Ok(Reply::Partly(failed)) => failed.first().map(|(_, error)| error),
+                    Ok(_) => None,
+                };
+                if let Some(error) = failed {
                     self.core.counters.writes_failed.add();
                     self.tell_failure(records.key(), error, now);
                 }
-                records.lock().redo.done(&flight, answer.map(drop), now);
+                records.lock().redo.done(&flight, answer, now);
                 records.changed().notify_waiters();
                 // Whatever is next for this service follows at once.
                 self.send_write(records, now);
@@ -289,7 +294,7 @@ impl Worker {
     fn finish_read(&self, entry: &Entry, flight: SubFlight, seq: u64, answer: Answer, now: Instant) {
         let (outcome, info) = match answer {
             Ok(Reply::Service(info)) => (SubOutcome::Answered, Some(info)),
-            Ok(Reply::Done | Reply::Services { .. }) => (SubOutcome::Answered, None),
+            Ok(Reply::Done | Reply::Partly(_) | Reply::Services { .. }) => (SubOutcome::Answered, None),
             Err(error) => (outcome_of(error), None),
         };
         let mut state = entry.lock();

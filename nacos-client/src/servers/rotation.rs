@@ -31,6 +31,14 @@ impl Rotation {
         best
     }
 
+    /// All servers in the order to try them now: `first` and then round the list, those that failed recently last.
+    pub(crate) fn order(&self, first: usize, now: Duration) -> Vec<usize> {
+        let servers = self.failed.len();
+        let mut order: Vec<usize> = (0..servers).map(|step| (first + step) % servers).collect();
+        order.sort_by_key(|&server| self.recent_failure(server, now));
+        order
+    }
+
     /// Goes on after `server`, which is used although it was not its turn.
     pub(crate) fn jump(&mut self, server: usize) {
         self.next = (server + 1) % self.failed.len();
@@ -92,6 +100,15 @@ mod tests {
         assert_eq!(rotation.advance(at(1)), 0);
         rotation.failed(1, at(1));
         assert_eq!(rotation.advance(at(31)), 1);
+    }
+
+    #[test]
+    fn an_order_begins_with_the_first_unless_it_failed_recently() {
+        let mut rotation = Rotation::new(3, 0);
+        assert_eq!(rotation.order(1, at(0)), [1, 2, 0]);
+        rotation.failed(1, at(0));
+        assert_eq!(rotation.order(1, at(1)), [2, 0, 1]);
+        assert_eq!(rotation.order(1, at(30)), [1, 2, 0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use nacos_proto::grpc::ServiceInfo;
 
+use super::CallError;
 use crate::model::{Instance, ServiceKey};
 
 /// One request to the server. The namespace is the transport's: one client serves one namespace.
@@ -34,6 +35,8 @@ pub(crate) enum Call {
 pub(crate) enum Reply {
     /// Acknowledged, no content: registrations of every form, and unsubscribe.
     Done,
+    /// A batch of which these were not acknowledged, each for a reason of its own; the rest was.
+    Partly(Vec<(Arc<Instance>, CallError)>),
     /// The list of a service: subscribe and query. `None` when the server sent none: keep what is known.
     Service(Option<ServiceInfo>),
     /// One page of service names and the number of names on all pages.

@@ -10,6 +10,9 @@ pub(crate) enum CallError {
     /// The connection ended before the answer came: whether the server acted on the call is unknown.
     #[error("the connection was lost")]
     Link(#[source] LinkError),
+    /// No server could be reached, or none answered, which does not end the epoch: whether one acted on the call is unknown.
+    #[error("no server answered")]
+    Unreachable(#[source] LinkError),
     /// The server answered and said no.
     #[error("the server refused: {0}")]
     Refused(Refusal),
@@ -67,6 +70,7 @@ impl CallError {
     pub(crate) fn class(&self) -> CallClass {
         match self {
             Self::Link(_) => CallClass::EpochOver,
+            Self::Unreachable(_) => CallClass::Transient,
             Self::Decode(_) => CallClass::Final,
             Self::Unsupported { .. } => CallClass::Unsupported,
             Self::Refused(refusal) => match refusal.code {

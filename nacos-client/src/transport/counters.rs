@@ -1,8 +1,8 @@
-//! What came on push streams, counted over all connections of a transport.
+//! What a transport has done, counted over all its connections.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The counters of one transport.
+/// The counters of push streams.
 #[derive(Debug, Default)]
 pub(crate) struct StreamCounters {
     pushes: AtomicU64,
@@ -10,15 +10,25 @@ pub(crate) struct StreamCounters {
     unknown: AtomicU64,
 }
 
-/// The values of [`StreamCounters`] at one moment.
+/// What a transport has done so far. Each number only grows, but for the last.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct StreamCounts {
+pub(crate) struct TransportCounts {
     /// Pushes handed over.
     pub(crate) pushes: u64,
     /// Messages that could not be read; answered negatively where they had an id.
     pub(crate) unreadable: u64,
     /// Messages of a type this client has no use for; not answered.
     pub(crate) unknown: u64,
+    /// Beats that ended, well or not.
+    pub(crate) beats: u64,
+    /// Of them failed.
+    pub(crate) beats_failed: u64,
+    /// Of them answered with "unknown instance", and the instance registered again.
+    pub(crate) beats_restored: u64,
+    /// Beats that left more than one period late.
+    pub(crate) beats_late: u64,
+    /// Right now: instances that beat.
+    pub(crate) beating: usize,
 }
 
 impl StreamCounters {
@@ -35,11 +45,12 @@ impl StreamCounters {
     }
 
     /// The values now.
-    pub(crate) fn counts(&self) -> StreamCounts {
-        StreamCounts {
+    pub(crate) fn counts(&self) -> TransportCounts {
+        TransportCounts {
             pushes: self.pushes.load(Ordering::Relaxed),
             unreadable: self.unreadable.load(Ordering::Relaxed),
             unknown: self.unknown.load(Ordering::Relaxed),
+            ..TransportCounts::default()
         }
     }
 }

@@ -15,6 +15,7 @@
 //!   so the caller needs no timer and must not cancel a mutating call.
 //! * A code that means "this connection is no longer known" ends the epoch and is reported as [`CallError::Link`].
 
+mod backoff;
 mod call;
 mod call_error;
 mod counters;
@@ -25,10 +26,11 @@ mod session;
 mod status;
 
 pub(crate) mod grpc;
+pub(crate) mod http;
 
 pub(crate) use call::{Call, Reply};
 pub(crate) use call_error::{CallClass, CallError, Refusal, RefusalShape};
-pub(crate) use counters::{StreamCounters, StreamCounts};
+pub(crate) use counters::{StreamCounters, TransportCounts};
 pub(crate) use event::{Event, EventHandler, Handover, Origin};
 pub(crate) use link_error::{LinkError, LinkFault};
 pub(crate) use naming_transport::{NamingTransport, StartError};

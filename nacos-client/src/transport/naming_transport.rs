@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
-use super::{EventHandler, StreamCounts, TransportStatus};
+use super::{EventHandler, TransportCounts, TransportStatus};
 
 /// A protocol that keeps a client connected to one of its servers.
 ///
@@ -22,8 +22,8 @@ pub(crate) trait NamingTransport: Send + Sync + 'static {
     fn status(&self) -> watch::Receiver<TransportStatus>;
 
     /// What came on the push streams so far.
-    fn counts(&self) -> StreamCounts {
-        StreamCounts::default()
+    fn counts(&self) -> TransportCounts {
+        TransportCounts::default()
     }
 
     /// Closes every connection and waits until all tasks have ended, at most `deadline`; then they are aborted.

@@ -1,5 +1,6 @@
 use super::*;
-use crate::naming::mock::session;
+use crate::naming::mock::{adding_session, session};
+use crate::naming::wishes::RegistrationStatus;
 use crate::transport::{LinkFault, Refusal, RefusalShape};
 
 fn key() -> ServiceKey {
@@ -16,11 +17,11 @@ fn link(epoch: u64) -> Link {
     link
 }
 
-fn refused(code: i32) -> Result<(), CallError> {
+fn refused(code: i32) -> Result<Reply, CallError> {
     Err(CallError::Refused(Refusal { code, message: String::new(), shape: RefusalShape::Typed }))
 }
 
-fn lost() -> Result<(), CallError> {
+fn lost() -> Result<Reply, CallError> {
     Err(CallError::Link(LinkFault::Closed.at(&Arc::from("mock:1"))))
 }
 
@@ -67,9 +68,9 @@ impl Bench {
         text
     }
 
-    fn done(&mut self, result: Result<(), CallError>) {
+    fn done(&mut self, answer: Result<Reply, CallError>) {
         let flight = self.flight.take().expect("a call is under way");
-        assert!(self.redo.done(&flight, result, self.now));
+        assert!(self.redo.done(&flight, answer, self.now));
     }
 }
 
@@ -81,16 +82,16 @@ fn one_call_at_a_time_each_with_the_full_set_of_that_moment() {
     b.want(2, 1.0);
     b.want(3, 1.0);
     assert_eq!(b.next(), "nothing", "one is under way");
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.next(), "batch 1x1 2x1 3x1");
     b.unwant(1);
     b.unwant(3);
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.next(), "register 2x1");
     b.unwant(2);
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.next(), "deregister");
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.next(), "nothing");
     assert!(b.redo.is_empty());
 }
@@ -100,7 +101,7 @@ fn a_new_epoch_knows_nothing_so_nothing_unwanted_is_deregistered() {
     let mut b = Bench::new();
     b.want(1, 1.0);
     b.next();
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     b.unwant(1);
     b.link = link(2);
     assert_eq!(b.next(), "nothing");
@@ -115,9 +116,9 @@ fn an_answer_of_an_earlier_epoch_counts_for_nothing() {
     let old = b.flight.take().expect("under way");
     b.link = link(2);
     assert_eq!(b.next(), "register 1x1");
-    assert!(!b.redo.done(&old, Ok(()), b.now));
+    assert!(!b.redo.done(&old, Ok(Reply::Done), b.now));
     assert_eq!(b.redo.backlog(), 1);
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.redo.backlog(), 0);
 }
 
@@ -127,10 +128,10 @@ fn g08_a_change_under_way_is_not_confirmed_by_the_answer_to_the_old_form() {
     b.want(1, 1.0);
     b.next();
     b.want(1, 5.0);
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.redo.backlog(), 1);
     assert_eq!(b.next(), "register 1x5");
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.redo.backlog(), 0);
 }
 
@@ -139,7 +140,7 @@ fn changing_back_before_it_was_sent_needs_no_call() {
     let mut b = Bench::new();
     b.want(1, 1.0);
     b.next();
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     b.want(1, 2.0);
     b.want(1, 1.0);
     assert_eq!(b.next(), "nothing");
@@ -151,7 +152,7 @@ fn after_a_failed_deregistration_the_record_is_not_trusted() {
     let mut b = Bench::new();
     b.want(1, 1.0);
     b.next();
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     b.unwant(1);
     assert_eq!(b.next(), "deregister");
     b.want(1, 1.0);
@@ -169,11 +170,11 @@ fn cg18_of_several_new_ones_the_refused_one_is_found() {
     assert_eq!(b.next(), "batch 1x1 2x1 3x1");
     b.done(refused(400));
     assert_eq!(b.next(), "register 1x1");
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!(b.next(), "batch 1x1 2x1");
     b.done(refused(400));
     assert_eq!(b.next(), "batch 1x1 3x1");
-    b.done(Ok(()));
+    b.done(Ok(Reply::Done));
     assert_eq!((b.next().as_str(), b.redo.backlog()), ("nothing", 1));
     b.now += REFUSED_RETRY;
     assert_eq!(b.redo.wake_at(), Some(b.now));
@@ -196,4 +197,51 @@ fn a_registration_of_one_instance_stays_small() {
     // Beside the instance and the key; a million of these must fit into a process.
     assert!(size_of::<Redo>() <= 328, "{}", size_of::<Redo>());
     assert!(size_of::<Wish>() <= 112, "{}", size_of::<Wish>());
+}
+
+fn adding(epoch: u64) -> Link {
+    let mut link = Link::none();
+    link.connected(adding_session(epoch), None, Instant::now());
+    link
+}
+
+#[test]
+fn a_server_that_adds_is_told_of_everything_that_failed_calls_may_have_left() {
+    let mut b = Bench { link: adding(1), ..Bench::new() };
+    b.want(1, 1.0);
+    b.want(2, 1.0);
+    assert_eq!(b.next(), "batch 1x1 2x1");
+    b.done(refused(500));
+    b.unwant(1);
+    b.unwant(2);
+    b.now += std::time::Duration::from_secs(1);
+    for _ in 0..2 {
+        assert_eq!(b.next(), "deregister");
+        b.done(Ok(Reply::Done));
+    }
+    assert_eq!(b.next(), "nothing");
+    assert!(b.redo.is_empty());
+}
+
+#[test]
+fn a_batch_that_is_taken_in_part_is_judged_one_by_one() {
+    let mut b = Bench { link: adding(1), ..Bench::new() };
+    for port in 1..=3 {
+        b.want(port, 1.0);
+    }
+    assert_eq!(b.next(), "batch 1x1 2x1 3x1");
+    let failures = [(2, refused(400)), (3, refused(500))];
+    let failed = failures.into_iter().filter_map(|(port, error)| Some((instance(port, 1.0), error.err()?)));
+    b.done(Ok(Reply::Partly(failed.collect())));
+    let status = |b: &Bench, port| b.redo.wishes.of(&instance(port, 1.0)).unwrap().status();
+    assert_eq!(status(&b, 1), RegistrationStatus::Confirmed);
+    assert!(matches!(status(&b, 2), RegistrationStatus::Refused(_)));
+    assert!(matches!(status(&b, 3), RegistrationStatus::Failing { attempts: 1, .. }));
+    b.now += std::time::Duration::from_secs(1);
+    assert_eq!(b.next(), "register 3x1", "the refused one waits");
+    b.done(Ok(Reply::Done));
+    b.unwant(2);
+    assert_eq!(b.next(), "nothing", "it was never there");
+    b.now += REFUSED_RETRY;
+    assert_eq!(b.next(), "nothing");
 }

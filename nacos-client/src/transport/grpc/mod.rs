@@ -10,7 +10,6 @@
 //! One connection is one TCP stream with one HTTP/2 connection on it, polled by the connection's own task: when that task ends, everything of
 //! the epoch ends with it. Nothing re-dials behind its back.
 
-mod backoff;
 mod channel;
 mod connection;
 mod conversation;

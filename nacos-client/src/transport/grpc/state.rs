@@ -16,8 +16,13 @@
 
 use std::time::Duration;
 
-use super::backoff::{Cap, delay};
-use crate::{servers::Rotation, transport::Epoch};
+use crate::{
+    servers::Rotation,
+    transport::{
+        Epoch,
+        backoff::{Cap, delay},
+    },
+};
 
 /// A connection that held this long proves its server well: the back-off starts afresh after it.
 const STABLE: Duration = Duration::from_secs(5);

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     servers::{Connector, SystemResolver, TcpConnector},
-    transport::{EventHandler, NamingTransport, Phase, StartError, StreamCounters, StreamCounts, TransportStatus},
+    transport::{EventHandler, NamingTransport, Phase, StartError, StreamCounters, TransportCounts, TransportStatus},
 };
 
 /// Keeps one client connected over gRPC.
@@ -101,7 +101,7 @@ impl NamingTransport for GrpcTransport {
         self.status.subscribe()
     }
 
-    fn counts(&self) -> StreamCounts {
+    fn counts(&self) -> TransportCounts {
         self.counters.counts()
     }
 
