@@ -3,6 +3,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::net::UdpSocket;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::http_service;
@@ -126,6 +127,9 @@ impl Builder {
             listener.local_addr().map_err(|source| StartError::Listen { addr: SocketAddr::new(ip, self.port), source })
         };
         let (http_addr, grpc_addr) = (local(&ports.http)?, local(&ports.grpc)?);
+        // Clients believe only datagrams that come from the address they asked.
+        let udp = UdpSocket::bind((ip, 0)).await;
+        let udp = udp.map_err(|source| StartError::Listen { addr: SocketAddr::new(ip, 0), source })?;
         let abort = CancellationToken::new();
         let oddities = (self.behaviour == Behaviour::Nacos25).then(|| Oddities::new(self.seed));
         let (context, engine) =
@@ -139,6 +143,8 @@ impl Builder {
         spawn(Box::pin(clean(Arc::clone(&context))));
         spawn(Box::pin(expire_overrides(Arc::clone(&context))));
         spawn(Box::pin(watch_beats(Arc::clone(&context))));
+        let pushing = Arc::clone(&context);
+        spawn(Box::pin(async move { pushing.udp.run(Arc::clone(&pushing), udp).await }));
         let http = Protocol::Http(http_service(&context));
         for (listener, protocol) in
             [(ports.http, http), (ports.grpc, Protocol::Grpc), (ports.cluster, Protocol::Reserved)]

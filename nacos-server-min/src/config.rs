@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use crate::push::PushTiming;
+use crate::push::{PushTiming, UdpTiming};
 
 /// Whose habits the server has.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -52,6 +52,13 @@ pub struct Settings {
     pub push_spacing: Duration,
     /// A connection that has not read for so long, with pushes waiting, is closed. Default 300 s.
     pub stalled_timeout: Duration,
+    /// A subscriber by UDP that has not asked for its list for so long is forgotten; clients ask every 10 s. Default 20 s.
+    pub udp_subscription_timeout: Duration,
+    /// Without an acknowledgement for so long, a datagram is sent once more; after as long again, its receiver is forgotten.
+    /// Default 10 s.
+    pub udp_ack_timeout: Duration,
+    /// Subscriptions by UDP, of all services together; more clients only learn of changes when they ask. Default 100 000.
+    pub max_udp_subscriptions: usize,
     /// A service without instances is forgotten after so long. Default 60 s.
     pub empty_service_after: Duration,
     /// How often empty services are looked for. Default 60 s.
@@ -75,12 +82,14 @@ pub struct Settings {
     /// How long a shutdown waits for requests under way. Default 2 s.
     pub shutdown_grace: Duration,
     pub(crate) push: PushTiming,
+    pub(crate) udp: UdpTiming,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let (push_ack_timeout, push_retry_delay) = (Duration::from_secs(5), Duration::from_secs(1));
         let (push_max_delay, push_spacing) = (Duration::from_secs(30), Duration::from_millis(50));
+        let (udp_ack_timeout, udp_subscription_timeout) = (Duration::from_secs(10), Duration::from_secs(20));
         Self {
             max_connections: 20_000,
             max_streams: 1_024,
@@ -98,6 +107,9 @@ impl Default for Settings {
             push_max_delay,
             push_spacing,
             stalled_timeout: Duration::from_secs(300),
+            udp_subscription_timeout,
+            udp_ack_timeout,
+            max_udp_subscriptions: 100_000,
             empty_service_after: Duration::from_secs(60),
             clean_interval: Duration::from_secs(60),
             instance_metadata_after: Duration::from_secs(60),
@@ -114,6 +126,7 @@ impl Default for Settings {
                 max_delay: push_max_delay,
                 spacing: push_spacing,
             },
+            udp: UdpTiming { ack_timeout: udp_ack_timeout, keep: udp_subscription_timeout, spacing: push_spacing },
         }
     }
 }
@@ -151,6 +164,8 @@ impl Settings {
             ("push_ack_timeout", self.push_ack_timeout),
             ("push_retry_delay", self.push_retry_delay),
             ("stalled_timeout", self.stalled_timeout),
+            ("udp_subscription_timeout", self.udp_subscription_timeout),
+            ("udp_ack_timeout", self.udp_ack_timeout),
             ("clean_interval", self.clean_interval),
             ("beat_check_interval", self.beat_check_interval),
         ];
@@ -173,6 +188,11 @@ impl Settings {
             ack_timeout: self.push_ack_timeout,
             retry_delay: self.push_retry_delay,
             max_delay: self.push_max_delay,
+            spacing: self.push_spacing,
+        };
+        self.udp = UdpTiming {
+            ack_timeout: self.udp_ack_timeout,
+            keep: self.udp_subscription_timeout,
             spacing: self.push_spacing,
         };
         self

@@ -11,12 +11,12 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::conn::ConnectionTable;
 use crate::counters::LiveCounters;
-use crate::fault::FaultState;
+use crate::fault::{FaultState, PushMode};
 use crate::health::{BeatRules, Beats};
 use crate::namespaces::Namespaces;
 use crate::oddity::Oddities;
-use crate::ops::Switches;
-use crate::push::{DelayEngine, Direct};
+use crate::ops::{PushState, SwitchError, Switches};
+use crate::push::{Courier, DelayEngine, Direct};
 use crate::registry::{ListJson, NameForm, Propagation, Registry, RegistrySettings, Service, View};
 use crate::supervision::{PanicWatch, Supervisor};
 
@@ -30,6 +30,8 @@ pub(crate) struct Context {
     pub(crate) registry: Registry,
     pub(crate) beats: Beats,
     pub(crate) connections: ConnectionTable,
+    /// Pushes to clients of the 1.x protocol.
+    pub(crate) udp: Courier,
     pub(crate) namespaces: Namespaces,
     pub(crate) fault: FaultState,
     /// Present in [`Behaviour::Nacos25`](crate::Behaviour::Nacos25).
@@ -40,6 +42,10 @@ pub(crate) struct Context {
     pub(crate) tasks: TaskTracker,
     pub(crate) supervisor: Supervisor,
     switches: Mutex<Switches>,
+    /// The switch for pushes, to be looked at often.
+    pushes_off: AtomicBool,
+    /// What had been pushed when an operator began to count anew.
+    push_base: Mutex<PushState>,
     /// Numbers the requests to clients, in the whole server.
     request_ids: AtomicU64,
     persistence_noted: AtomicBool,
@@ -92,6 +98,7 @@ impl Context {
                 as_recorded: oddities.is_some(),
             });
             let connections = ConnectionTable::new(settings.max_buffered);
+            let udp = Courier::new(&registry, &settings, weak.clone());
             Self {
                 settings,
                 http_addr,
@@ -100,6 +107,7 @@ impl Context {
                 registry,
                 beats,
                 connections,
+                udp,
                 namespaces: Namespaces::default(),
                 fault: FaultState::new(seed, abort),
                 oddities,
@@ -107,6 +115,8 @@ impl Context {
                 tasks: TaskTracker::new(),
                 supervisor: Supervisor::default(),
                 switches: Mutex::default(),
+                pushes_off: AtomicBool::new(false),
+                push_base: Mutex::default(),
                 request_ids: AtomicU64::new(1),
                 persistence_noted: AtomicBool::new(false),
                 tls_noted: AtomicBool::new(false),
@@ -137,6 +147,38 @@ impl Context {
     /// Not to be held for longer than a look at it.
     pub(crate) fn switches(&self) -> MutexGuard<'_, Switches> {
         self.switches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Turns a switch; what hangs on it follows at once.
+    pub(crate) fn turn_switch(&self, entry: &str, value: &str) -> Result<(), SwitchError> {
+        let off = {
+            let mut switches = self.switches();
+            switches.set(entry, value)?;
+            !switches.pushes_enabled()
+        };
+        if self.pushes_off.swap(off, Ordering::SeqCst) != off {
+            self.nudge_pushes();
+        }
+        Ok(())
+    }
+
+    /// What pushes are counted from; `new` is what they are counted from after this.
+    pub(crate) fn push_state_base(&self, new: Option<PushState>) -> PushState {
+        let mut base = self.push_base.lock().unwrap_or_else(PoisonError::into_inner);
+        let present = *base;
+        *base = new.unwrap_or(present);
+        present
+    }
+
+    /// Lists stay unsent, by a switch or by a fault.
+    pub(crate) fn pushes_are_held(&self) -> bool {
+        self.pushes_off.load(Ordering::Relaxed) || self.fault.push_mode() == PushMode::Hold
+    }
+
+    /// Looks again at what is to be pushed, after something that held it back may have ended.
+    pub(crate) fn nudge_pushes(&self) {
+        self.connections.for_each(|connection| connection.outbox().nudge());
+        self.udp.nudge();
     }
 
     pub(crate) fn next_request_id(&self) -> u64 {
@@ -178,6 +220,18 @@ impl Context {
             };
             self.encode(&view, view.last_ref_time, request)
         })
+    }
+
+    /// The list as a datagram carries it.
+    pub(crate) fn list_for_datagram(&self, service: &Service, view: &View, clusters: &str) -> Bytes {
+        let request = ListRequest {
+            group: &service.group,
+            name: &service.name,
+            form: NameForm::Joined,
+            clusters: Some(clusters),
+            healthy_only: false,
+        };
+        self.encode(view, view.last_ref_time, request)
     }
 
     /// The list that answers a request about a service, known or not.

@@ -62,6 +62,22 @@ counters! {
     instances_unhealthy,
     /// Instances that were removed because they did not beat.
     instances_expired,
+    /// Datagrams with lists sent to clients of the 1.x protocol, repetitions included.
+    udp_pushes,
+    /// Of those, repetitions because the first one was not acknowledged.
+    udp_pushes_repeated,
+    /// Acknowledgements of such datagrams.
+    udp_acks,
+    /// Subscribers by UDP that were forgotten because they acknowledged neither a datagram nor its repetition.
+    udp_unacknowledged,
+    /// Lists that were not sent by UDP because they are too large, for a datagram or for the client.
+    udp_too_large,
+    /// Datagrams that the system would not send.
+    udp_failed,
+    /// Datagrams received that acknowledge nothing that is waited for: late, from another address, or no acknowledgements.
+    udp_ignored,
+    /// Questions with a port for pushes that led to no subscription: there are too many, or nobody may be pushed to there.
+    udp_refused,
     /// Instances of which an operator's words were forgotten, because they had gone.
     overrides_forgotten,
 }

@@ -2,6 +2,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::Request;
+use hyper::body::Incoming;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
@@ -10,7 +13,7 @@ use super::connection::Connection;
 use super::stalling::StallGuard;
 use super::tracked::TrackedExecutor;
 use crate::api::grpc::GrpcService;
-use crate::api::http::HttpService;
+use crate::api::http::{HttpService, PeerAddress};
 use crate::context::Context;
 use crate::fault::{Gate, GatedIo};
 
@@ -70,7 +73,7 @@ impl AcceptLoop {
             Protocol::Reserved => {}
             Protocol::Http(service) => {
                 let close = self.context.fault.connection_token();
-                let task = serve_http(Arc::clone(&self.context), service.clone(), stream, close);
+                let task = serve_http(Arc::clone(&self.context), service.clone(), (stream, remote), close);
                 // Ends with its connection, at the latest when the token is cancelled.
                 self.context.spawn(task);
             }
@@ -155,12 +158,21 @@ async fn first_byte(stream: &TcpStream, connection: &Connection) -> Option<u8> {
     }
 }
 
-async fn serve_http(context: Arc<Context>, service: HttpService, stream: TcpStream, close: CancellationToken) {
+async fn serve_http(
+    context: Arc<Context>,
+    service: HttpService,
+    (stream, remote): (TcpStream, SocketAddr),
+    close: CancellationToken,
+) {
     let io = GatedIo::new(stream, Arc::<Gate>::default(), Arc::clone(&context.fault.gate));
     // A body that stops in the middle, or an answer that nobody fetches, does not hold the connection for ever.
     let io = StallGuard::new(io, context.settings.unregistered_timeout);
     let mut http1 = hyper::server::conn::http1::Builder::new();
     http1.timer(TokioTimer::new()).header_read_timeout(context.settings.handshake_timeout);
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(PeerAddress(remote));
+        service.call(request)
+    });
     let serving = http1.serve_connection(TokioIo::new(io), service);
     tokio::pin!(serving);
     let served = tokio::select! {

@@ -51,6 +51,11 @@ impl Gate {
         }
     }
 
+    /// Whether anything is held back.
+    pub(crate) fn is_shut(&self) -> bool {
+        self.shut.load(Ordering::Relaxed) != 0
+    }
+
     fn poll(&self, way: u8, cx: &Context<'_>) -> Poll<()> {
         if self.shut.load(Ordering::Relaxed) & way == 0 {
             return Poll::Ready(());

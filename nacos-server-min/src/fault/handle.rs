@@ -17,7 +17,7 @@ impl Fault {
         Self { context }
     }
 
-    /// Connections are still accepted, but nothing is read and nothing is written any more, on both ports.
+    /// Connections are still accepted, but nothing is read and nothing is written any more, on all ports.
     pub fn freeze(&self) {
         self.context.fault.gate.shut(Direction::Both);
     }
@@ -25,6 +25,7 @@ impl Fault {
     /// Ends [`Fault::freeze`]; what arrived meanwhile is handled now.
     pub fn thaw(&self) {
         self.context.fault.gate.open();
+        self.context.udp.nudge();
     }
 
     /// Lets one connection's bytes vanish, in one direction or both, while the socket stays open. False if there is no such
@@ -74,7 +75,7 @@ impl Fault {
     /// Ends [`Fault::hold_pushes`] and [`Fault::drop_pushes`].
     pub fn deliver_pushes(&self) {
         self.context.fault.set_push_mode(PushMode::Deliver);
-        self.context.connections.for_each(|connection| connection.outbox().nudge());
+        self.context.nudge_pushes();
     }
 
     /// A changed list is pushed so much later; zero ends it.

@@ -20,11 +20,13 @@ impl Metrics {
 
 pub(crate) fn metrics(context: &Context) -> Metrics {
     let stats = context.registry.stats();
+    // To the registry all subscribers of a service by UDP are one.
+    let (by_udp, services_by_udp) = context.udp.sizes();
     Metrics {
         up: context.ready(),
         services: stats.services,
         instances: stats.instances,
-        subscriptions: stats.subscriptions,
+        subscriptions: (stats.subscriptions + by_udp).saturating_sub(services_by_udp),
         connections: context.connections.len(),
         ephemeral_clients: stats.ephemeral_clients,
         persistent_clients: stats.persistent_clients,
@@ -32,7 +34,7 @@ pub(crate) fn metrics(context: &Context) -> Metrics {
 }
 
 /// How pushes fare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct PushState {
     pub(crate) succeeded: u64,
     pub(crate) total: u64,
@@ -46,7 +48,16 @@ impl PushState {
     }
 }
 
-pub(crate) fn push_state(context: &Context) -> PushState {
+/// How pushes fared since the counting began, or began anew with `reset`.
+pub(crate) fn push_state(context: &Context, reset: bool) -> PushState {
     let counters = context.counters.snapshot();
-    PushState { succeeded: counters.acks, total: counters.acks + counters.refusals + counters.unacknowledged_closed }
+    let failed = counters.refusals + counters.unacknowledged_closed;
+    let failed_by_udp = counters.udp_unacknowledged + counters.udp_too_large + counters.udp_failed;
+    let succeeded = counters.acks + counters.udp_acks;
+    let all = PushState { succeeded, total: succeeded + failed + failed_by_udp };
+    let since = context.push_state_base(reset.then_some(all));
+    PushState {
+        succeeded: all.succeeded.saturating_sub(since.succeeded),
+        total: all.total.saturating_sub(since.total),
+    }
 }

@@ -21,7 +21,7 @@ pub(crate) use instances::{
     set_health, update,
 };
 pub(crate) use keys::{InstanceKey, ServiceKey};
-pub(crate) use metrics::{metrics, push_state};
+pub(crate) use metrics::{PushState, metrics, push_state};
 pub(crate) use services::{ServiceDetail, create, delete, detail, names, page, set_cluster, set_metadata};
-pub(crate) use subscribers::{SubscriberInfo, subscribers};
-pub(crate) use switches::{ServerStatus, Switches};
+pub(crate) use subscribers::{SubscriberInfo, by_udp, subscribers};
+pub(crate) use switches::{ServerStatus, SwitchError, Switches};

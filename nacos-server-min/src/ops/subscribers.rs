@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use crate::context::Context;
 use crate::registry::{Service, Subscriber};
 
@@ -24,8 +26,25 @@ pub(crate) fn subscribers(context: &Context, namespace: &str, group: &str, name:
     let mut found = Vec::new();
     for service in context.registry.subscribed(namespace, keep) {
         found.extend(service.subscribers().iter().filter_map(|subscriber| info(context, &service, subscriber)));
+        found.extend(by_udp(context, &service));
     }
     found
+}
+
+/// Those who are reached by UDP.
+pub(crate) fn by_udp(context: &Context, service: &Arc<Service>) -> impl Iterator<Item = SubscriberInfo> {
+    let (namespace, group, name) = (&service.namespace, &service.group, &service.name);
+    context.udp.subscribers(service).into_iter().map(move |subscriber| SubscriberInfo {
+        address: subscriber.target.to_string(),
+        agent: subscriber.agent.to_string(),
+        app: subscriber.app.to_string(),
+        ip: subscriber.target.ip().to_string(),
+        port: subscriber.target.port(),
+        namespace: namespace.to_string(),
+        group: group.to_string(),
+        service: name.to_string(),
+        cluster: subscriber.clusters.to_string(),
+    })
 }
 
 fn info(context: &Context, service: &Service, subscriber: &Subscriber) -> Option<SubscriberInfo> {

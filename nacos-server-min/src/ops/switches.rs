@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::push::Family;
+
 /// The switches an operator sees and turns. Kept and shown whole; what has a meaning here says so.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -229,6 +231,21 @@ impl Switches {
         }
         self.overridden_server_status = Some(value.to_owned());
         Ok(())
+    }
+
+    pub(crate) fn pushes_enabled(&self) -> bool {
+        self.push_enabled
+    }
+
+    /// The least version of a family of clients that is pushed to by UDP.
+    pub(crate) fn push_version(&self, family: Family) -> &str {
+        match family {
+            Family::Java => &self.push_java_version,
+            Family::Go => &self.push_go_version,
+            Family::C => &self.push_c_version,
+            Family::CSharp => &self.push_csharp_version,
+            Family::Dns => &self.push_python_version,
+        }
     }
 
     /// The server says it is in this state, whatever it is in.

@@ -222,7 +222,7 @@ impl Outbox {
     pub(crate) fn stalled(&self) -> Duration {
         let now = self.context.server.clock.ticks();
         let state = self.lock();
-        if state.target.is_none() || self.context.server.fault.push_mode() == PushMode::Hold {
+        if state.target.is_none() || self.context.server.pushes_are_held() {
             return Duration::ZERO;
         }
         match &state.plan {
@@ -245,7 +245,7 @@ impl Outbox {
                     return Outgoing::End(status.clone());
                 }
                 stream.waker = Some(waker.clone());
-                if !is_target || self.context.server.fault.push_mode() == PushMode::Hold {
+                if !is_target || self.context.server.pushes_are_held() {
                     return Outgoing::Wait(None);
                 }
                 match self.step(&mut state) {

@@ -11,11 +11,12 @@ use super::view::View;
 
 const ID_GENERATOR: &str = "preserved.instance.id.generator";
 
-/// How a list names its service: bare over gRPC, with the group over HTTP v1.
+/// How a list names its service: bare over gRPC, with the group over HTTP v1, and over UDP without the group beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameForm {
     Bare,
     Grouped,
+    Joined,
 }
 
 /// A list on its way to JSON: writes the wire form straight from the compact rows.
@@ -47,9 +48,11 @@ impl Serialize for ListJson<'_> {
         let mut out = serializer.serialize_struct("ServiceInfo", 11)?;
         match self.form {
             NameForm::Bare => out.serialize_field("name", self.name)?,
-            NameForm::Grouped => out.serialize_field("name", &Text(format_args!("{}@@{}", self.group, self.name)))?,
+            NameForm::Grouped | NameForm::Joined => out.serialize_field("name", &Text(format_args!("{}@@{}", self.group, self.name)))?,
         }
-        out.serialize_field("groupName", self.group)?;
+        if self.form != NameForm::Joined {
+            out.serialize_field("groupName", self.group)?;
+        }
         match self.clusters {
             None if self.omit_missing => {}
             clusters => out.serialize_field("clusters", clusters.unwrap_or_default())?,

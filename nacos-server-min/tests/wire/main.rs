@@ -17,3 +17,4 @@ mod pushes;
 mod records;
 mod setup;
 mod thin_path;
+mod udp;

@@ -10,6 +10,7 @@
 
 mod api_error;
 mod beat;
+mod caller;
 mod console;
 mod loader;
 mod modern;
@@ -28,4 +29,5 @@ const DEFAULT_GROUP: &str = "DEFAULT_GROUP";
 /// Namespace of requests that name none.
 const DEFAULT_NAMESPACE: &str = "public";
 
+pub(crate) use caller::PeerAddress;
 pub(crate) use service::{HttpService, http_service};

@@ -13,7 +13,7 @@ use crate::api::http::reply::{self, Refusal, settle};
 use crate::api::http::service::Shared;
 use crate::conn::Connection;
 use crate::context::Context;
-use crate::ops::ServiceKey;
+use crate::ops::{self, ServiceKey, SubscriberInfo};
 use crate::registry::{Client, Instance, Kind, Service};
 
 /// Who publishes and subscribes what: connections, and the clients that stand for one address each.
@@ -240,8 +240,24 @@ async fn subscribers(State(context): State<Shared>, form: Form) -> Response {
                 }),
             });
         }
+        for one in ops::by_udp(&context, &service) {
+            if is_wanted(&form, &one.ip, one.port)? {
+                items.push(udp_subscriber(&one, form.generation));
+            }
+        }
         Ok(reply::success(&items))
     })())
+}
+
+/// A subscriber by UDP, who is a client by its address.
+fn udp_subscriber(one: &SubscriberInfo, generation: Generation) -> Value {
+    let id = format!("{}#true", one.address);
+    match generation {
+        Generation::V2 => json!({ "clientId": id, "ip": one.ip, "port": one.port }),
+        Generation::V3 => {
+            json!({ "clientId": id, "appName": one.app, "agent": one.agent, "address": one.address })
+        }
+    }
 }
 
 /// The node that answers for an address: the only one.

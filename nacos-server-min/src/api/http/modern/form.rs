@@ -7,6 +7,7 @@ use nacos_proto::grpc::Instance as WireInstance;
 use nacos_proto::param::{self, ParamError};
 
 use crate::api::http::api_error::{ApiError, mistyped};
+use crate::api::http::caller::Caller;
 use crate::api::http::params::Params;
 use crate::api::http::reply::{self, Refusal};
 use crate::api::http::{DEFAULT_GROUP, DEFAULT_NAMESPACE, values};
@@ -28,6 +29,7 @@ pub(super) enum Generation {
 #[derive(Debug)]
 pub(super) struct Form {
     params: Params,
+    pub(super) caller: Caller,
     pub(super) generation: Generation,
     pub(super) metadata: BTreeMap<String, String>,
 }
@@ -38,6 +40,7 @@ impl FromRequest<Arc<Context>> for Form {
     async fn from_request(request: Request, context: &Arc<Context>) -> Result<Self, Response> {
         let original = request.extensions().get::<OriginalUri>().map(|uri| uri.0.path().to_owned());
         let path = original.unwrap_or_else(|| request.uri().path().to_owned());
+        let caller = Caller::of(&request);
         let params = Params::from_request(request, context).await?;
         let metadata = values::metadata(params.get("metadata").unwrap_or_default()).map_err(|text| {
             let refusal = ApiError::ParameterInvalid.refuse(400, &format!("Param 'metadata' is illegal, {text}"));
@@ -48,7 +51,7 @@ impl FromRequest<Arc<Context>> for Form {
             *response
         })?;
         let generation = if path.contains("/v3/") { Generation::V3 } else { Generation::V2 };
-        Ok(Self { params, generation, metadata })
+        Ok(Self { params, caller, generation, metadata })
     }
 }
 

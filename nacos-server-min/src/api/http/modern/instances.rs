@@ -168,13 +168,16 @@ fn short_form(shown: &Shown) -> Value {
     })
 }
 
-/// The whole list, in the envelope.
+/// The whole list, in the envelope; with a port for pushes, also a subscription.
 async fn list(State(context): State<Shared>, form: Form) -> Response {
     settle((|| {
         let healthy_only = form.flag("healthyOnly")?.unwrap_or(false);
         let key = form.asked_key()?;
         let clusters = form.get("clusterName").unwrap_or_default();
-        Ok(reply::success_of(&ops::list(&context, &key, clusters, healthy_only, NameForm::Grouped)))
+        let receiver = (form.get("ip"), form.integer("port")?);
+        let list = ops::list(&context, &key, clusters, healthy_only, NameForm::Grouped);
+        form.caller.subscribe(&context, &key, clusters, receiver, form.get("app"));
+        Ok(reply::success_of(&list))
     })())
 }
 

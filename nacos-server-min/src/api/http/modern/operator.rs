@@ -72,7 +72,7 @@ async fn turn(State(context): State<Shared>, form: Form) -> Response {
     settle((|| {
         form.flag("debug")?;
         let (entry, value) = (form.required("entry", "String")?, form.required("value", "String")?);
-        let turned = context.switches().set(entry, value);
+        let turned = context.turn_switch(entry, value);
         turned.map_err(|error| ApiError::Server.refuse(500, &error.to_string()))?;
         Ok(reply::success(&"ok"))
     })())

@@ -5,6 +5,7 @@ use axum::extract::{FromRequest, OriginalUri, Request, State};
 use axum::response::Response;
 use nacos_proto::param;
 
+use crate::api::http::caller::Caller;
 use crate::api::http::params::Params;
 use crate::api::http::reply::{self, Refusal, filtered};
 use crate::api::http::service::Shared;
@@ -42,6 +43,7 @@ pub(super) fn not_a_number(text: &str) -> Refusal {
 pub(super) struct Asked {
     params: Params,
     pub(super) path: String,
+    pub(super) caller: Caller,
 }
 
 impl<S: Sync> FromRequest<S> for Asked {
@@ -50,7 +52,8 @@ impl<S: Sync> FromRequest<S> for Asked {
     async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
         let original = request.extensions().get::<OriginalUri>();
         let path = original.map_or_else(|| request.uri().path(), |OriginalUri(uri)| uri.path()).to_owned();
-        Ok(Self { params: Params::from_request(request, state).await?, path })
+        let caller = Caller::of(&request);
+        Ok(Self { params: Params::from_request(request, state).await?, path, caller })
     }
 }
 

@@ -8,14 +8,16 @@ use crate::context::Context;
 use crate::ops::{self, InstanceKey, OpError, ServiceKey};
 use crate::registry::{Kind, NameForm};
 
-/// `GET /v1/ns/instance/list`
+/// `GET /v1/ns/instance/list`: with a port for pushes, also a subscription.
 pub(super) fn list(context: &Context, asked: &Asked) -> Outcome {
     let service = asked.service()?;
     let clusters = asked.get("clusters").unwrap_or_default();
     param::clusters(clusters).map_err(|error| filtered(&error))?;
-    asked.integer("udpPort")?;
-    let healthy_only = asked.flag("healthyOnly");
-    Ok(reply::json(ops::list(context, &service, clusters.trim(), healthy_only, NameForm::Grouped)))
+    let clusters = clusters.trim();
+    let receiver = (asked.get("clientIP"), asked.integer("udpPort")?);
+    let list = ops::list(context, &service, clusters, asked.flag("healthyOnly"), NameForm::Grouped);
+    asked.caller.subscribe(context, &service, clusters, receiver, asked.get("app"));
+    Ok(reply::json(list))
 }
 
 /// `GET /v1/ns/instance`

@@ -41,16 +41,17 @@ pub(super) fn switches(context: &Context, _: &Asked) -> Outcome {
 /// `PUT /v1/ns/operator/switches`
 pub(super) fn turn(context: &Context, asked: &Asked) -> Outcome {
     let (entry, value) = (asked.present("entry")?, asked.present("value")?);
-    context.switches().set(entry.trim(), value).map_err(|error| refuse(error.to_string()))?;
+    context.turn_switch(entry.trim(), value).map_err(|error| refuse(error.to_string()))?;
     ok()
 }
 
-/// `/v1/ns/operator/push/state`: the counters of this server are never reset.
+/// `/v1/ns/operator/push/state`: a reset counts from what is answered here.
 pub(super) fn push_state(context: &Context, asked: &Asked) -> Outcome {
-    let state = ops::push_state(context);
+    let reset = asked.flag("reset");
+    let state = ops::push_state(context, reset);
     // Nothing of nothing is written without a fraction.
     let ratio = if state.total == 0 { json!(0) } else { json!(state.ratio()) };
-    let mut shown = json!({ "succeed": state.succeeded, "total": state.total, "ratio": ratio, "reset": false });
+    let mut shown = json!({ "succeed": state.succeeded, "total": state.total, "ratio": ratio, "reset": reset });
     if asked.flag("detail") {
         shown["detail"] = json!({ "avgPushCost": -1, "maxPushCost": -1 });
     }
