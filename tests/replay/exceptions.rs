@@ -19,6 +19,10 @@ pub(crate) enum Against {
     Http25,
     /// The default server's HTTP port with that of Nacos 3.0.3.
     Http303,
+    /// Pushes by UDP of `behaviour(Nacos25)` with those of Nacos 2.5.1.
+    Udp25,
+    /// The default server's pushes by UDP with those of Nacos 2.5.1.
+    UdpDefault,
 }
 
 impl Against {
@@ -29,6 +33,8 @@ impl Against {
             Self::Default303 => "default against Nacos 3.0.3",
             Self::Http25 => "HTTP v1 and v2 against Nacos 2.5.1",
             Self::Http303 => "HTTP v3 against Nacos 3.0.3",
+            Self::Udp25 => "UDP of behaviour(Nacos25) against Nacos 2.5.1",
+            Self::UdpDefault => "UDP by default against Nacos 2.5.1",
         }
     }
 }

@@ -60,6 +60,24 @@ pub async fn repeat(server: SocketAddr, exchange: &Exchange) -> io::Result<Reply
     send(server, &exchange.method, &target(&exchange.path, &exchange.query), headers, body).await
 }
 
+/// Makes a call with headers of its own, on a connection of its own.
+///
+/// # Errors
+///
+/// When the server cannot be reached or does not answer with HTTP.
+///
+/// # Cancel safety
+///
+/// The connection ends with the future; the server may have got the call.
+pub async fn call_with<'a>(
+    server: SocketAddr,
+    call: Call<'_>,
+    headers: impl IntoIterator<Item = (&'a str, &'a str)>,
+) -> io::Result<Reply> {
+    let form = call.form.map(|form| (FORM, form));
+    send(server, call.method, &target(call.path, call.query), headers, form).await
+}
+
 fn target(path: &str, query: &str) -> String {
     if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
 }

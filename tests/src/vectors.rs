@@ -227,6 +227,93 @@ impl Exchange {
     }
 }
 
+/// How the receiver of recorded datagrams acknowledged them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[expect(clippy::exhaustive_enums, reason = "the recordings know no other")]
+pub enum Acks {
+    /// From the socket that got them.
+    Same,
+    /// From another socket.
+    Other,
+    /// Not at all.
+    None,
+}
+
+/// Calls with a port for pushes in them, and the datagrams that came to that port.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct UdpCase {
+    /// What it is about.
+    pub case: String,
+    /// How the datagrams were acknowledged.
+    pub ack: Acks,
+    /// The calls, in order; `<port>` in a query is the receiver's.
+    pub calls: Vec<UdpCall>,
+    /// The datagrams, in order.
+    pub packets: Vec<UdpPacket>,
+}
+
+/// One of the calls.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct UdpCall {
+    /// Milliseconds since the case began.
+    pub at: u64,
+    /// The method.
+    pub method: String,
+    /// The path, with the context path.
+    pub path: String,
+    /// The query as it was sent, but for the port.
+    pub query: String,
+    /// The headers that were sent, but for those that every request has.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// The answer's status.
+    pub status: u16,
+    /// The answer's body, byte for byte, where it is JSON.
+    json: Option<Box<RawValue>>,
+    /// The answer's body where it is not.
+    text: Option<String>,
+}
+
+impl UdpCall {
+    /// The answer's body.
+    pub fn body(&self) -> &str {
+        self.json.as_deref().map(RawValue::get).or(self.text.as_deref()).unwrap_or_default()
+    }
+}
+
+/// A datagram.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct UdpPacket {
+    /// Milliseconds since the case began.
+    pub at: u64,
+    /// Its text, if it came as such.
+    plain: Option<String>,
+    /// Hex of its bytes, if it came compressed.
+    gzip: Option<String>,
+}
+
+impl UdpPacket {
+    /// The datagram as it came.
+    pub fn bytes(&self) -> Vec<u8> {
+        match (&self.plain, &self.gzip) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, hexadecimal) => hex(hexadecimal.as_deref().unwrap_or_default()),
+        }
+    }
+}
+
+/// Pushes of Nacos 2.5.1 by UDP, and the calls that led to them.
+pub fn udp_2_5_1() -> Vec<UdpCase> {
+    load("http/udp-2.5.1.json")
+}
+
 /// Calls of v1 and v2 to Nacos 2.5.1, in order.
 pub fn http_2_5_1() -> Vec<Exchange> {
     load("http/nacos-2.5.1.json")

@@ -56,8 +56,5 @@ pub(crate) fn push_state(context: &Context, reset: bool) -> PushState {
     let succeeded = counters.acks + counters.udp_acks;
     let all = PushState { succeeded, total: succeeded + failed + failed_by_udp };
     let since = context.push_state_base(reset.then_some(all));
-    PushState {
-        succeeded: all.succeeded.saturating_sub(since.succeeded),
-        total: all.total.saturating_sub(since.total),
-    }
+    PushState { succeeded: all.succeeded.saturating_sub(since.succeeded), total: all.total.saturating_sub(since.total) }
 }

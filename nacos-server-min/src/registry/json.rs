@@ -48,7 +48,9 @@ impl Serialize for ListJson<'_> {
         let mut out = serializer.serialize_struct("ServiceInfo", 11)?;
         match self.form {
             NameForm::Bare => out.serialize_field("name", self.name)?,
-            NameForm::Grouped | NameForm::Joined => out.serialize_field("name", &Text(format_args!("{}@@{}", self.group, self.name)))?,
+            NameForm::Grouped | NameForm::Joined => {
+                out.serialize_field("name", &Text(format_args!("{}@@{}", self.group, self.name)))?
+            }
         }
         if self.form != NameForm::Joined {
             out.serialize_field("groupName", self.group)?;

@@ -7,6 +7,9 @@ use crate::exceptions::{Against, Exception};
 const OLDER: &[Against] = &[Against::Http25];
 const NEWER: &[Against] = &[Against::Http303];
 
+const UDP: &[Against] = &[Against::Udp25, Against::UdpDefault];
+const UDP_DEFAULT: &[Against] = &[Against::UdpDefault];
+
 /// The table.
 pub(crate) static TABLE: &[Exception] = &[
     Exception {
@@ -15,6 +18,26 @@ pub(crate) static TABLE: &[Exception] = &[
         kinds: &[Kind::Value],
         row: "read-your-writes",
         reason: "the second registration is listed at once",
+    },
+    Exception {
+        against: UDP,
+        steps: &["udp/no-ack/packet-2", "udp/ack-other-socket/packet-2"],
+        kinds: &[Kind::Push],
+        row: "one-pending-push",
+        reason: "the first list is not repeated once a newer one was sent",
+    },
+    Exception {
+        against: UDP_DEFAULT,
+        steps: &[
+            "udp/no-agent/extra",
+            "udp/unknown-agent/extra",
+            "udp/rust-agent/extra",
+            "udp/csharp-low/extra",
+            "udp/java-no-version/extra",
+        ],
+        kinds: &[Kind::ExtraPush],
+        row: "any-agent",
+        reason: "whoever gives a port is pushed to",
     },
     Exception {
         against: OLDER,

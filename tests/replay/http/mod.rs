@@ -4,6 +4,7 @@ mod comparer;
 pub(crate) mod exceptions;
 mod groups;
 mod player;
+mod udp;
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -323,10 +323,8 @@ impl Courier {
                 Ok((length, source)) => {
                     let stamp = buffer.get(..length).and_then(packet::acknowledged);
                     let now = context.clock.ticks();
-                    let known =
-                        stamp.is_some_and(|stamp| self.lock().subscribers.acked(canonical(source), stamp, now));
-                    let counter =
-                        if known { &context.counters.udp_acks } else { &context.counters.udp_ignored };
+                    let known = stamp.is_some_and(|stamp| self.lock().subscribers.acked(canonical(source), stamp, now));
+                    let counter = if known { &context.counters.udp_acks } else { &context.counters.udp_ignored };
                     counter.add();
                 }
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => return,

@@ -99,7 +99,14 @@ mod tests {
         ] {
             assert_eq!(acknowledged(text.as_bytes()), Some(12), "{text}");
         }
-        for junk in [&b""[..], b"{}", b"\xff\xfe", b"OPTIONS sip:nm SIP/2.0", br#"{"lastRefTime":"x"}"#, br#"{"lastRefTime":1.5}"#] {
+        for junk in [
+            &b""[..],
+            b"{}",
+            b"\xff\xfe",
+            b"OPTIONS sip:nm SIP/2.0",
+            br#"{"lastRefTime":"x"}"#,
+            br#"{"lastRefTime":1.5}"#,
+        ] {
             assert_eq!(acknowledged(junk), None, "{junk:?}");
         }
     }

@@ -73,7 +73,11 @@ impl State {
         match self {
             Self::Queued { at } | Self::FlyingNewer { at, .. } if *at <= now => Due::Newest,
             Self::Flying(flight) | Self::FlyingNewer { flight, .. } if flight.deadline <= now => {
-                if flight.again { Due::GiveUp } else { Due::Again }
+                if flight.again {
+                    Due::GiveUp
+                } else {
+                    Due::Again
+                }
             }
             _ => Due::Nothing,
         }

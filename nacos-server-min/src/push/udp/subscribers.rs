@@ -126,11 +126,13 @@ impl Subscribers {
     }
 
     pub(super) fn of(&self, service: usize) -> impl Iterator<Item = UdpSubscriber> {
-        self.services.get(&service).into_iter().flat_map(|all| &all.entries).map(|((target, clusters), entry)| UdpSubscriber {
-            target: *target,
-            clusters: Arc::clone(clusters),
-            agent: Arc::clone(&entry.agent),
-            app: Arc::clone(&entry.app),
+        self.services.get(&service).into_iter().flat_map(|all| &all.entries).map(|((target, clusters), entry)| {
+            UdpSubscriber {
+                target: *target,
+                clusters: Arc::clone(clusters),
+                agent: Arc::clone(&entry.agent),
+                app: Arc::clone(&entry.app),
+            }
         })
     }
 
@@ -148,7 +150,13 @@ impl Subscribers {
     }
 
     /// Somebody asked for a list and gave a port. A new subscriber's first list follows at `first`, if that is given.
-    pub(super) fn poll(&mut self, service: usize, who: &UdpSubscriber, now: Duration, first: Option<Duration>) -> Polled {
+    pub(super) fn poll(
+        &mut self,
+        service: usize,
+        who: &UdpSubscriber,
+        now: Duration,
+        first: Option<Duration>,
+    ) -> Polled {
         if self.refresh(service, who, now) {
             return Polled::Known;
         }
@@ -170,7 +178,8 @@ impl Subscribers {
 
     /// The service's list is another one, and may be sent from `at` on.
     pub(super) fn changed(&mut self, service: usize, at: Duration) {
-        for ((target, clusters), entry) in self.services.get_mut(&service).into_iter().flat_map(|all| &mut all.entries) {
+        for ((target, clusters), entry) in self.services.get_mut(&service).into_iter().flat_map(|all| &mut all.entries)
+        {
             let state = std::mem::replace(&mut entry.state, State::Idle);
             entry.state = state.changed(at, &self.timing);
             let key = Key { service, target: *target, clusters: Arc::clone(clusters) };
