@@ -5,7 +5,7 @@ use std::sync::Arc;
 use nacos_proto::grpc;
 
 use super::snapshot::HostList;
-use super::{DEFAULT_CLUSTER, Instance, InstanceAddr};
+use super::{DEFAULT_CLUSTER, Instance, InstanceAddr, ServiceKey};
 
 impl Instance {
     /// What a list says about an instance; `None` if it has no address or a port that cannot exist: nobody could call it.
@@ -48,6 +48,17 @@ impl HostList {
     pub(crate) fn from_wire(info: grpc::ServiceInfo) -> Option<Self> {
         let hosts = info.hosts?.into_iter().filter_map(Instance::from_wire).map(Arc::new).collect();
         Some(Self::new(hosts, info.reach_protection_threshold))
+    }
+
+    /// The list as servers write it.
+    pub(crate) fn to_wire(&self, key: &ServiceKey) -> grpc::ServiceInfo {
+        grpc::ServiceInfo {
+            name: Some(key.name().to_owned()),
+            group_name: Some(key.group().to_owned()),
+            hosts: Some(self.hosts().iter().map(|instance| instance.to_wire()).collect()),
+            reach_protection_threshold: self.protected(),
+            ..grpc::ServiceInfo::default()
+        }
     }
 }
 

@@ -154,6 +154,12 @@ impl Core {
 }
 
 impl EventHandler for Core {
+    fn known_lists(&self) -> Vec<ServiceInfo> {
+        let mut lists = Vec::new();
+        self.reactor.for_each(|entry| lists.extend(entry.read(|known| known.list().to_wire(entry.key()))));
+        lists
+    }
+
     fn handle(&self, event: Event) {
         match event {
             Event::Connected { session, handover } => {

@@ -79,8 +79,7 @@ fn http_settings(config: &ClientConfig) -> HttpSettings {
         context_path: config.context_path.clone(),
         namespace: Arc::from(config.namespace.as_str()),
         app_name: Arc::from(config.app_name.as_str()),
-        client_ip: config.udp_push.client_ip.map(|ip| Arc::from(ip.to_string())),
-        push_port: Arc::default(),
+        push: config.udp_push,
         limits: HttpLimits {
             connect: t.connect,
             write: t.http,
@@ -186,6 +185,8 @@ impl NamingService {
         let counts = self.client.transport.counts();
         ClientStats {
             unreadable: counts.unreadable,
+            pushes_foreign: counts.foreign,
+            push_sockets_lost: counts.push_sockets_lost,
             beats: counts.beats,
             beats_failed: counts.beats_failed,
             beats_restored: counts.beats_restored,

@@ -19,6 +19,10 @@ pub struct ClientStats {
     pub pushes_doubtful: u64,
     /// Pushes that nobody had asked for any more, or of a connection that had ended.
     pub pushes_dropped: u64,
+    /// Packets on the port of UDP pushes whose senders are none of the servers; see [`UdpPush::senders`](crate::UdpPush).
+    pub pushes_foreign: u64,
+    /// Times that no socket for UDP pushes could be made, or that it broke; there is a new one soon, or another attempt.
+    pub push_sockets_lost: u64,
     /// Messages of servers that could not be read.
     pub unreadable: u64,
     /// Lists that a check or reconciliation found to differ from the server's, although no push had said so.

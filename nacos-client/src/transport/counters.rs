@@ -19,6 +19,10 @@ pub(crate) struct TransportCounts {
     pub(crate) unreadable: u64,
     /// Messages of a type this client has no use for; not answered.
     pub(crate) unknown: u64,
+    /// Pushes whose senders are none of the servers; neither read nor answered.
+    pub(crate) foreign: u64,
+    /// Times that there was no socket for pushes, or that it broke.
+    pub(crate) push_sockets_lost: u64,
     /// Beats that ended, well or not.
     pub(crate) beats: u64,
     /// Of them failed.
@@ -29,6 +33,24 @@ pub(crate) struct TransportCounts {
     pub(crate) beats_late: u64,
     /// Right now: instances that beat.
     pub(crate) beating: usize,
+}
+
+impl TransportCounts {
+    /// The counts of two transports, or of two parts of one.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            pushes: self.pushes + other.pushes,
+            unreadable: self.unreadable + other.unreadable,
+            unknown: self.unknown + other.unknown,
+            foreign: self.foreign + other.foreign,
+            push_sockets_lost: self.push_sockets_lost + other.push_sockets_lost,
+            beats: self.beats + other.beats,
+            beats_failed: self.beats_failed + other.beats_failed,
+            beats_restored: self.beats_restored + other.beats_restored,
+            beats_late: self.beats_late + other.beats_late,
+            beating: self.beating + other.beating,
+        }
+    }
 }
 
 impl StreamCounters {

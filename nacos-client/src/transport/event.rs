@@ -41,7 +41,6 @@ pub(crate) enum Origin {
     /// The stream of its connection, which keeps the order of one server.
     Stream,
     /// A datagram of the server at this address: it may be late, repeated or overtaken, and other servers may send too.
-    #[cfg_attr(not(test), expect(dead_code, reason = "no transport has datagrams yet"))]
     Datagram(SocketAddr),
 }
 
@@ -53,6 +52,11 @@ pub(crate) enum Origin {
 pub(crate) trait EventHandler: Send + Sync + 'static {
     /// Takes one event.
     fn handle(&self, event: Event);
+
+    /// Every list that is known, for servers that ask what a client knows.
+    fn known_lists(&self) -> Vec<ServiceInfo> {
+        Vec::new()
+    }
 }
 
 /// The right to keep the previous connection for a moment while the new one is filled.

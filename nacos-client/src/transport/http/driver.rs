@@ -10,6 +10,7 @@ use super::{
     beats::Beats,
     counters::BeatCounters,
     life::{Action, Activity, Input, Life},
+    push_receiver::Pushes,
     requests::Writer,
     round::{Place, Refused, Servers},
     session::{HttpSession, SessionParts},
@@ -31,6 +32,7 @@ pub(super) struct Context {
     pub(super) servers: Arc<Servers>,
     pub(super) handler: Arc<dyn EventHandler>,
     pub(super) counters: Arc<BeatCounters>,
+    pub(super) pushes: Arc<Pushes>,
     /// Tasks of calls and beats.
     pub(super) tasks: TaskTracker,
     pub(super) runtime: Handle,
@@ -160,7 +162,7 @@ impl Supervisor {
             protocol: Protocol::Http,
             freshness: Freshness::Polled,
         };
-        let Context { settings, servers, counters, tasks, runtime, .. } = &self.context;
+        let Context { settings, servers, counters, pushes, tasks, runtime, .. } = &self.context;
         let limits = settings.limits;
         let beats = Arc::new(Beats::new(Arc::clone(servers), self.writer.clone(), limits.write, Arc::clone(counters)));
         let stop_beats = CancellationToken::new();
@@ -173,14 +175,14 @@ impl Supervisor {
             writer: self.writer.clone(),
             limits,
             beats: Arc::clone(&beats),
-            push_port: Arc::clone(&settings.push_port),
-            client_ip: settings.client_ip.clone(),
+            pushes: Arc::clone(pushes),
             tasks: tasks.clone(),
             runtime: runtime.clone(),
         }));
         self.serving = Some(Serving { epoch, session: Arc::clone(&session), beats, stop_beats });
         let session: Arc<dyn Session> = session;
         self.context.handler.handle(Event::Connected { session, handover: None });
+        self.context.pushes.begin(epoch);
     }
 
     /// No server answers: what it holds of us expires there, so the beats must not go on as if nothing had happened.
@@ -190,7 +192,7 @@ impl Supervisor {
         let cause = cause.unwrap_or_else(|| LinkFault::Unhealthy.at(&serving.session.info().peer));
         tracing::info!(epoch = %serving.epoch, error = %describe(&cause), "disconnected, no server answers");
         serving.beats.end_all();
-        serving.stop(cause, &*self.context.handler);
+        serving.stop(cause, &self.context);
     }
 
     /// The client ends while a server answers: what still beats is deregistered, for nobody else will do it.
@@ -199,7 +201,7 @@ impl Supervisor {
         let cause = LinkFault::Closed.at(&serving.session.info().peer);
         let beats = Arc::clone(&serving.beats);
         let left = beats.end_all();
-        serving.stop(cause, &*self.context.handler);
+        serving.stop(cause, &self.context);
         beats.deregister(left).await;
     }
 
@@ -215,10 +217,11 @@ impl Supervisor {
 }
 
 impl Serving {
-    fn stop(self, cause: LinkError, handler: &dyn EventHandler) {
+    fn stop(self, cause: LinkError, context: &Context) {
         self.stop_beats.cancel();
         self.session.end(cause.clone());
-        handler.handle(Event::Disconnected { epoch: self.epoch, cause });
+        context.pushes.end();
+        context.handler.handle(Event::Disconnected { epoch: self.epoch, cause });
     }
 }
 

@@ -17,6 +17,7 @@ mod counters;
 mod driver;
 mod life;
 mod pulse;
+mod push_receiver;
 mod query;
 mod requests;
 mod round;

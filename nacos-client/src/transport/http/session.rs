@@ -2,10 +2,7 @@
 
 use std::{
     collections::HashSet,
-    sync::{
-        Arc, Mutex, OnceLock, PoisonError,
-        atomic::{AtomicU16, Ordering},
-    },
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use futures_util::{StreamExt, future::BoxFuture, stream};
@@ -14,6 +11,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     beats::Beats,
+    push_receiver::Pushes,
     requests::{PushTarget, Writer},
     round::{Refused, Servers},
     server::Request,
@@ -36,9 +34,7 @@ pub(super) struct SessionParts {
     pub(super) writer: Writer,
     pub(super) limits: HttpLimits,
     pub(super) beats: Arc<Beats>,
-    pub(super) push_port: Arc<AtomicU16>,
-    /// Where pushes go to, if not to our address on the way to the server.
-    pub(super) client_ip: Option<Arc<str>>,
+    pub(super) pushes: Arc<Pushes>,
     pub(super) tasks: TaskTracker,
     pub(super) runtime: Handle,
 }
@@ -60,8 +56,8 @@ struct Inner {
 
 impl HttpSession {
     pub(super) fn new(parts: SessionParts) -> Self {
-        let own = || parts.info.local_ip.map(|ip| Arc::from(ip.to_string()));
-        let client_ip = parts.client_ip.clone().or_else(own);
+        let client_ip = parts.pushes.settings().client_ip.or(parts.info.local_ip);
+        let client_ip = client_ip.map(|ip| Arc::from(ip.to_string()));
         let inner = Inner {
             parts,
             client_ip,
@@ -156,7 +152,7 @@ impl Inner {
     }
 
     async fn list(&self, call: &Call, key: &ServiceKey) -> Result<Reply, CallError> {
-        let port = self.parts.push_port.load(Ordering::Relaxed);
+        let port = self.parts.pushes.port();
         let wanted = port != 0 && self.subscribed().contains(key);
         let push = self.client_ip.as_deref().filter(|_| wanted).map(|client_ip| PushTarget { client_ip, port });
         self.read(call, &self.parts.writer.list(key, push)).await

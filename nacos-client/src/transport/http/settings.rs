@@ -1,11 +1,11 @@
 //! What an HTTP transport is told about its client.
 
-use std::{
-    sync::{Arc, atomic::AtomicU16},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
-use crate::servers::{ContextPath, ServerList};
+use crate::{
+    config::UdpPush,
+    servers::{ContextPath, ServerList},
+};
 
 /// What an HTTP transport is told about its client; taken as valid.
 #[derive(Debug, Clone)]
@@ -18,10 +18,8 @@ pub(crate) struct HttpSettings {
     pub(crate) namespace: Arc<str>,
     /// Application name.
     pub(crate) app_name: Arc<str>,
-    /// Where servers send their pushes to, instead of our address on the way to them.
-    pub(crate) client_ip: Option<Arc<str>>,
-    /// The UDP port that servers are asked to push to, 0 for none; read anew for each query of a subscribed service.
-    pub(crate) push_port: Arc<AtomicU16>,
+    /// How servers push.
+    pub(crate) push: UdpPush,
     /// Time limits.
     pub(crate) limits: HttpLimits,
     /// Makes the choice of the first server and the jitter repeatable.

@@ -13,6 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::{
     counters::BeatCounters,
     driver::{Context, StatusWriter, Supervisor},
+    push_receiver::{PushReceiver, Pushes, UdpSockets},
     round::Servers,
     server::Server,
     settings::HttpSettings,
@@ -28,6 +29,7 @@ pub(crate) struct HttpTransport {
     settings: Arc<HttpSettings>,
     connector: Arc<dyn Connector>,
     counters: Arc<BeatCounters>,
+    pushes: Arc<Pushes>,
     status: watch::Sender<TransportStatus>,
     /// Tells the supervisor to end; cancelled by close and by drop.
     stop: CancellationToken,
@@ -53,6 +55,7 @@ impl HttpTransport {
     /// A transport over whatever `connector` connects to.
     pub(crate) fn with_connector(settings: HttpSettings, connector: Arc<dyn Connector>) -> Self {
         Self {
+            pushes: Arc::new(Pushes::new(settings.push)),
             settings: Arc::new(settings),
             connector,
             counters: Arc::default(),
@@ -74,6 +77,7 @@ impl HttpTransport {
                 host: address.host.clone(),
                 port: address.port,
                 limit: settings.limits.connect,
+                pushes: Arc::clone(&self.pushes),
             };
             let tasks = PoolTasks { tasks: self.tasks.clone(), runtime: runtime.clone(), stop: self.hang_up.clone() };
             Server::new(address, &settings.context_path, dial, tasks)
@@ -104,9 +108,15 @@ impl NamingTransport for HttpTransport {
             servers: Arc::new(self.servers(&runtime)),
             handler,
             counters: Arc::clone(&self.counters),
+            pushes: Arc::clone(&self.pushes),
             tasks: self.tasks.clone(),
             runtime: runtime.clone(),
         };
+        if self.settings.push.enabled {
+            let receiver = PushReceiver::new(Arc::clone(&self.pushes), Arc::clone(&context.handler), UdpSockets);
+            // Ends when `stop` is cancelled; `close` waits for it.
+            self.tasks.spawn_on(receiver.run(self.stop.clone()), &runtime);
+        }
         let supervisor = Supervisor::new(context, StatusWriter(self.status.clone()), self.stop.clone());
         let hang_up = self.hang_up.clone();
         // Ends when `stop` is cancelled, after the last deregistrations; `close` waits for it.
@@ -125,7 +135,7 @@ impl NamingTransport for HttpTransport {
     }
 
     fn counts(&self) -> TransportCounts {
-        self.counters.counts()
+        self.counters.counts().plus(self.pushes.counts())
     }
 
     fn close(&self, deadline: Duration) -> BoxFuture<'static, bool> {

@@ -19,6 +19,7 @@ use hyper_util::{
 use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use super::push_receiver::Pushes;
 use crate::{
     servers::{Connector, DialError, Host, Io, Link},
     transport::{LinkError, LinkFault},
@@ -31,6 +32,8 @@ pub(super) struct Dial {
     pub(super) host: Host,
     pub(super) port: u16,
     pub(super) limit: Duration,
+    /// Is told of each server that was reached.
+    pub(super) pushes: Arc<Pushes>,
 }
 
 impl tower_service::Service<Uri> for Dial {
@@ -46,9 +49,13 @@ impl tower_service::Service<Uri> for Dial {
         let limit = self.limit;
         let name = self.host.authority(self.port);
         let link = self.connector.connect(self.host.clone(), self.port, limit);
+        let pushes = Arc::clone(&self.pushes);
         Box::pin(async move {
             match tokio::time::timeout(limit, link).await {
-                Ok(Ok(link)) => Ok(Wire::new(link)),
+                Ok(Ok(link)) => {
+                    pushes.reached(&link.peer, link.local_ip);
+                    Ok(Wire::new(link))
+                }
                 Ok(Err(DialError::Resolve(error))) => Err(LinkFault::Resolve(Arc::new(error)).at(&Arc::from(name))),
                 Ok(Err(DialError::Connect { peer, source })) => Err(LinkFault::Connect(Arc::new(source)).at(&peer)),
                 Err(_) => Err(LinkFault::ConnectTimeout(limit).at(&Arc::from(name))),
