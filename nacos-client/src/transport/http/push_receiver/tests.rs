@@ -225,10 +225,12 @@ async fn the_socket_moves_to_the_family_of_the_way_to_the_server() {
 /// Sockets that do what a script says.
 struct Scripted(Arc<Script>);
 
+type Received = Vec<io::Result<Vec<u8>>>;
+
 #[derive(Default)]
 struct Script {
     /// For each socket to come: its port and what it receives before it waits for ever.
-    sockets: Mutex<VecDeque<(u16, Vec<io::Result<Vec<u8>>>)>>,
+    sockets: Mutex<VecDeque<(u16, Received)>>,
     sent: Mutex<Vec<(u16, String)>>,
 }
 
