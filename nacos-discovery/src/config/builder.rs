@@ -51,7 +51,8 @@ impl DiscoveryConfigBuilder {
         self.text(format, &path.display().to_string(), &text)
     }
 
-    /// Adds a YAML text, of one or more documents.
+    /// Adds a YAML text, of one or more documents. Plain words are what they are to Spring: `1.10` is the number 1.1, `yes`
+    /// is `true`. Quote what is a text.
     ///
     /// # Errors
     /// If it is no YAML, or not blocks of keys and values.

@@ -5,6 +5,7 @@ mod format;
 mod layer;
 mod name;
 mod properties;
+mod scalar;
 mod toml;
 mod variables;
 mod yaml;

@@ -83,7 +83,10 @@ impl Variable {
                 return None;
             }
             match rest.strip_prefix('_') {
-                Some(rest) => Some(rest.to_ascii_lowercase().replace('_', ".")),
+                Some(rest) => {
+                    let elements: Vec<_> = rest.split('_').filter(|element| !element.is_empty()).collect();
+                    Some(elements.join(".").to_ascii_lowercase())
+                }
                 None => rest.is_empty().then(String::new),
             }
         })
@@ -109,6 +112,8 @@ mod tests {
         let entry = |name| variables(name).entries("a.metadata").first().map(|(rest, _)| rest.clone());
         assert_eq!(entry("A_METADATA_VERSION").as_deref(), Some("version"));
         assert_eq!(entry("A_METADATA_GIT_COMMIT").as_deref(), Some("git.commit"));
+        assert_eq!(entry("A_METADATA__x").as_deref(), Some("x"));
+        assert_eq!(entry("a.metadata.gitCommit").as_deref(), Some("gitCommit"));
         assert_eq!(entry("A_METADATA"), None);
     }
 }

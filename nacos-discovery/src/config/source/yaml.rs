@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use saphyr_parser::{Event, Parser, ScalarStyle};
 
-use super::PropertyName;
 use super::document::{Document, Property};
 use super::format::syntax;
+use super::{PropertyName, scalar};
 use crate::config::{DiscoveryConfigError, Place};
 
 /// Deeper texts are refused, so that nothing recurses without bound.
@@ -73,10 +73,9 @@ impl<'s> Builder<'s> {
 
     fn event(&mut self, event: Event<'_>, line: usize) -> Result<(), DiscoveryConfigError> {
         match event {
-            Event::Scalar(text, style, anchor, _) => {
-                // What YAML calls null is an empty setting.
-                let null = style == ScalarStyle::Plain && matches!(&*text, "~" | "null" | "Null" | "NULL");
-                let text = if null { String::new() } else { text.into_owned() };
+            Event::Scalar(text, style, anchor, tag) => {
+                let plain = style == ScalarStyle::Plain && tag.is_none();
+                let text = if plain { scalar::plain(&text).into_owned() } else { text.into_owned() };
                 self.close(anchor, Node { line, depth: 0, content: Content::Scalar(text) })
             }
             Event::SequenceStart(anchor, _) => self.open(anchor, line, OpenKind::Sequence(Vec::new())),

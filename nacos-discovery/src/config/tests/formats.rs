@@ -126,3 +126,19 @@ fn small_texts_cannot_become_large_ones() {
     let toml = format!("a = {}", "[".repeat(50_000));
     error(DiscoveryConfig::builder().toml_str(&toml).and_then(read));
 }
+
+/// Keys as they were written, recorded with Spring Boot 3.2.4 and Spring Cloud Alibaba 2023.0.1.2.
+#[test]
+fn keys_of_metadata_are_those_of_spring() {
+    let (config, _) = yaml(
+        "spring.cloud.nacos.discovery:\n  metadata:\n    gitCommit: x\n    my-key: x\n    my_key2: x\n    UPPER: x\n    '[c/d]': x\n    '[e.f]': x\n    \
+         'a.b': x\n    x.y: x\n    nested: {one: 1, two: 2}\n    list: [p, q]\n    no: x\n    0x10: x\n    spaces: '  x  '\n    tagged: !!str yes\n",
+    )
+    .unwrap();
+    let metadata: Vec<_> = config.metadata().iter().map(|(key, value)| format!("{key}={value}")).collect();
+    assert_eq!(
+        metadata.join(", "),
+        "16=x, UPPER=x, a.b=x, c/d=x, e.f=x, false=x, gitCommit=x, list.0=p, list.1=q, my-key=x, my_key2=x, nested.one=1, \
+         nested.two=2, spaces=  x  , tagged=yes, x.y=x"
+    );
+}

@@ -5,6 +5,7 @@ use crate::config::DiscoveryConfig;
 
 pub(super) const APPLICATION: &str = include_str!("application.yml");
 
+/// What Spring Boot 3.2.4 with Spring Cloud Alibaba 2023.0.1.2 made of it is what is expected here.
 #[test]
 fn a_spring_application_works_unchanged() {
     let builder = DiscoveryConfig::builder().yaml_str(APPLICATION).unwrap();
