@@ -1,11 +1,23 @@
 //! Spring-Cloud-style service discovery on top of [`nacos_client`].
 //!
-//! Begin with [`DiscoveryConfig`], the `spring.cloud.nacos.discovery.*` settings, or with [`DiscoveryClient`], which tells who
-//! provides a service.
+//! Begin with [`Discovery`]: it takes the `spring.cloud.nacos.discovery.*` settings ([`DiscoveryConfig`]), registers the
+//! application once it listens ([`Registrar`]), takes it out of the registry before it stops ([`Registered`]), and tells who
+//! provides a service ([`DiscoveryClient`]).
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! * `axum`: `serve`, which serves an axum application from binding to leaving, and handlers for its operators.
 
 // Public API.
 mod config;
 mod discovery;
+mod facade;
+mod register;
+#[cfg(feature = "axum")]
+pub mod serve;
+mod status;
 
 // Needed by the implementation.
 mod address;
@@ -20,3 +32,10 @@ pub use discovery::{
     Answer, CompositeDiscovery, DiscoveryClient, DiscoveryError, InMemoryDiscovery, InstanceChanges, InstanceList,
     InstancesChange, MetadataView, NacosDiscovery, ServiceChanges, ServiceInstance, ServicesChange,
 };
+pub use facade::Discovery;
+pub use register::{
+    InFlight, Off, Outcome, Readiness, ReadinessState, RegisterError, Registered, Registrar, Registration,
+    RegistrationState, RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepReport,
+    Traffic,
+};
+pub use status::{ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};

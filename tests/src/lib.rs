@@ -5,6 +5,7 @@ pub mod compare;
 pub mod http;
 pub mod raw;
 pub mod vectors;
+pub mod wait;
 
 /// The code in the README compiles.
 #[cfg(doctest)]

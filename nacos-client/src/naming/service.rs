@@ -14,7 +14,7 @@ use super::status::StatusWatch;
 use super::validate;
 use crate::config::{ClientConfig, Protocol};
 use crate::error::{InvalidArgument, PickError, QueryError};
-use crate::model::{GroupName, Instance, IntoServiceKey, KeyRef, ServiceKey};
+use crate::model::{GroupName, Instance, IntoServiceKey, KeyRef, ServiceKey, ServiceSnapshot};
 use crate::transport::grpc::{GrpcSettings, GrpcTransport, HealthIdle, HealthTimeout, Timings};
 use crate::transport::http::{HttpLimits, HttpSettings, HttpTransport};
 use crate::transport::{Call, NamingTransport, Reply};
@@ -160,6 +160,13 @@ impl NamingService {
             }
         }
         self.service(service)?.pick()
+    }
+
+    /// The newest list of a service if this client has one. Neither asks for it nor keeps it up to date.
+    #[must_use]
+    pub fn peek(&self, service: impl IntoServiceKey) -> Option<Arc<ServiceSnapshot>> {
+        let (group, name) = service.group_and_name();
+        self.client.core.reactor.peek(KeyRef { group, name }, |entry| entry.snapshot())?
     }
 
     /// Waits until a connection serves, at most for `limit`.

@@ -1,0 +1,125 @@
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use nacos_client::{ConfigError, NamingService, ShutdownReport};
+use tokio::sync::watch;
+
+use crate::register::Record;
+use crate::{CompositeDiscovery, DiscoveryClient, DiscoveryConfig, Health, NacosDiscovery, Registrar, StatusReport};
+
+/// Discovery by the settings of one application: registers it, finds others, and tells how both are doing. Cheap to clone;
+/// all clones share one client of the registry.
+///
+/// # Examples
+///
+/// ```no_run
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use nacos_client::ServiceKey;
+/// use nacos_discovery::{Discovery, DiscoveryConfig};
+///
+/// let discovery = Discovery::new(DiscoveryConfig::from_file("application.yml")?)?;
+/// for instance in &discovery.client().instances(&ServiceKey::new("", "order-service")).await? {
+///     println!("{}", instance.uri());
+/// }
+/// # Ok(()) }
+/// ```
+#[derive(Clone)]
+pub struct Discovery {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    config: Arc<DiscoveryConfig>,
+    nacos: NamingService,
+    client: Arc<dyn DiscoveryClient>,
+    /// What was registered through this, for the report.
+    records: Arc<Mutex<Vec<watch::Receiver<Record>>>>,
+}
+
+impl Discovery {
+    /// Discovery by these settings. No I/O: the client connects at its first use.
+    ///
+    /// # Errors
+    /// If the client refuses a setting.
+    pub fn new(config: DiscoveryConfig) -> Result<Self, ConfigError> {
+        let nacos = NamingService::new(config.client_config()?);
+        Ok(Self::with_client(config, nacos))
+    }
+
+    /// Discovery by these settings, of which those of the client itself do not count, with a client that exists already.
+    #[must_use]
+    pub fn with_client(config: DiscoveryConfig, nacos: NamingService) -> Self {
+        let client: Arc<dyn DiscoveryClient> = if config.enabled() {
+            Arc::new(NacosDiscovery::new(nacos.clone()))
+        } else {
+            Arc::new(CompositeDiscovery::new([]))
+        };
+        Self { shared: Arc::new(Shared { config: Arc::new(config), nacos, client, records: Arc::default() }) }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &DiscoveryConfig {
+        &self.shared.config
+    }
+
+    /// The client of the registry.
+    #[must_use]
+    pub fn nacos(&self) -> &NamingService {
+        &self.shared.nacos
+    }
+
+    /// Tells who provides a service. With `enabled: false` it knows nobody.
+    #[must_use]
+    pub fn client(&self) -> &Arc<dyn DiscoveryClient> {
+        &self.shared.client
+    }
+
+    /// Registers this application, once it listens.
+    pub fn registrar(&self) -> Registrar {
+        let records = Arc::clone(&self.shared.records);
+        Registrar::new(Arc::clone(&self.shared.config), self.shared.nacos.clone())
+            .observed_by(move |record| records.lock().unwrap_or_else(PoisonError::into_inner).push(record))
+    }
+
+    /// How everything is doing, as far as this process knows. Asks nobody, and keeps nothing up to date.
+    #[must_use]
+    pub fn status(&self) -> StatusReport {
+        let records: Vec<Record> = {
+            let mut records = self.shared.records.lock().unwrap_or_else(PoisonError::into_inner);
+            // Those that ended long ago are of no interest to anybody once there is a newer one.
+            let newest = records.len().saturating_sub(1);
+            let mut at = 0;
+            records.retain(|record| {
+                at += 1;
+                at > newest || record.has_changed().is_ok()
+            });
+            records.iter().map(|record| record.borrow().clone()).collect()
+        };
+        StatusReport::new(&self.shared.config, &self.shared.nacos, &records)
+    }
+
+    /// Whether the registry answers: it is asked now, within the client's deadline.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: it only asks.
+    pub async fn health(&self) -> Health {
+        Health::of(self.shared.client.probe().await)
+    }
+
+    /// Ends the client within `limit`, and with it every watch. For applications that are not registered; a registered one
+    /// is ended by [`crate::Registered::shutdown`].
+    ///
+    /// # Cancel safety
+    /// Dropping the future ends the waiting; the shutdown goes on.
+    pub async fn shutdown(&self, limit: Duration) -> ShutdownReport {
+        self.shared.nacos.shutdown(limit).await
+    }
+}
+
+impl fmt::Debug for Discovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Discovery").field("config", &self.shared.config).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,43 @@
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::future::BoxFuture;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+
+use super::Outcome;
+
+/// Something to be done once, in its turn.
+pub(super) struct Hook(Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>);
+
+/// Ends a task with whoever waits for it.
+struct Abort(AbortHandle);
+
+impl Drop for Abort {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Hook {
+    pub(super) fn new<F>(work: impl FnOnce() -> F + Send + 'static) -> Self
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        Self(Box::new(|| Box::pin(work())))
+    }
+
+    /// Does it in a task of its own, so that a panic ends only that.
+    pub(super) async fn run(self, limit: Duration) -> Outcome {
+        let work = self.0;
+        // Ends by itself, or is aborted at the limit.
+        let task = tokio::spawn(async move { work().await });
+        let _abort = Abort(task.abort_handle());
+        match timeout(limit, task).await {
+            Ok(Ok(())) => Outcome::Done,
+            Ok(Err(error)) if error.is_panic() => Outcome::Failed("it panicked".to_owned()),
+            Ok(Err(_)) => Outcome::Failed("it was aborted".to_owned()),
+            Err(_) => Outcome::Overdue,
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! How discovery is doing, for people and for probes.
+
+mod health;
+mod report;
+
+pub use health::Health;
+pub use report::{ConnectionReport, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};

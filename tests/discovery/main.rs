@@ -1,0 +1,8 @@
+//! An application that registers, serves, watches others and leaves, against our server, through public paths only.
+
+mod discovering;
+mod leaving;
+mod registering;
+mod reporting;
+mod serving;
+mod support;

@@ -1,0 +1,91 @@
+//! What the tests share: a registry, an application's settings, and an operator.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use nacos_discovery::{
+    Discovery, DiscoveryConfig, DiscoveryConfigBuilder, Registered, RegistrationState, ShutdownLimits,
+};
+use nacos_server_min::Server;
+use nacos_tests::http::{self, Call};
+use nacos_tests::wait::{eventually, in_time};
+use serde_json::Value;
+use tokio::net::TcpListener;
+
+/// The service that is registered.
+pub(crate) const SERVICE: &str = "orders";
+/// A free port of this machine.
+pub(crate) const FREE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+
+pub(crate) async fn registry() -> Server {
+    Server::builder().start().await.expect("free ports are to be had")
+}
+
+/// The settings of an application that registers [`SERVICE`].
+pub(crate) fn settings(registry: &Server) -> DiscoveryConfigBuilder {
+    DiscoveryConfig::builder().server_addr(&registry.server_addr()).service(SERVICE)
+}
+
+pub(crate) fn application(settings: DiscoveryConfigBuilder) -> Discovery {
+    Discovery::new(settings.build().expect("valid settings")).expect("valid settings")
+}
+
+/// An application that registers [`SERVICE`] there.
+pub(crate) fn provider(registry: &Server) -> Discovery {
+    application(settings(registry))
+}
+
+/// A listener on a free port.
+pub(crate) async fn listen() -> (TcpListener, SocketAddr) {
+    let listener = TcpListener::bind(FREE).await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    (listener, address)
+}
+
+/// Limits of a shutdown in which nothing waits for long.
+pub(crate) fn short() -> ShutdownLimits {
+    let mut limits = ShutdownLimits::default();
+    limits.quiet = Duration::from_millis(50);
+    limits
+}
+
+/// Calls the registry's HTTP port; what is no JSON is a text.
+pub(crate) async fn operate(registry: &Server, method: &str, target: &str) -> Value {
+    let (status, body) = fetch(registry.http_addr(), method, &format!("/nacos/v1/ns{target}")).await;
+    assert_eq!(status, 200, "{method} {target}: {body}");
+    body
+}
+
+/// Calls any HTTP port; what is no JSON is a text.
+pub(crate) async fn fetch(server: SocketAddr, method: &str, target: &str) -> (u16, Value) {
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let reply = in_time(target, http::call(server, Call { method, path, query, form: None })).await.expect(target);
+    (reply.status, serde_json::from_str(&reply.body).unwrap_or(Value::String(reply.body)))
+}
+
+/// What the registry tells consumers of a service.
+pub(crate) async fn listed(registry: &Server, service: &str) -> Vec<Value> {
+    let answer = operate(registry, "GET", &format!("/instance/list?serviceName={service}")).await;
+    answer["hosts"].as_array().cloned().unwrap_or_default()
+}
+
+/// Waits until the registry lists this many instances of a service.
+pub(crate) async fn until_listed(registry: &Server, service: &str, count: usize) -> Vec<Value> {
+    eventually(&format!("{count} instances of {service}"), async || {
+        Some(listed(registry, service).await).filter(|hosts| hosts.len() == count)
+    })
+    .await
+}
+
+/// Waits until a registration is in such a state.
+pub(crate) async fn until_state(registered: &Registered, is: impl Fn(&RegistrationState) -> bool) -> RegistrationState {
+    let mut watch = registered.watch();
+    in_time("a state", async {
+        let mut state = watch.current();
+        while !is(&state) {
+            state = watch.changed().await.expect("it changes");
+        }
+        state
+    })
+    .await
+}
