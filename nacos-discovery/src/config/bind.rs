@@ -57,7 +57,7 @@ pub(super) fn bind(reader: &mut Reader<'_>) -> Read<DiscoveryConfig> {
     without_effect(reader)?;
     missing(reader)?;
     reader.refuse_unknown(PREFIX)?;
-    check_client(&config, servers.as_ref(), namespace.as_ref())?;
+    check_client(reader, &config, servers, namespace)?;
     Ok(config)
 }
 
@@ -193,7 +193,7 @@ fn client(reader: &mut Reader<'_>) -> Read<ClientSettings> {
     let uniform = |name: &str| name.replace(['.', '-', '_'], "").to_ascii_lowercase();
     let names = reader.map(key!("client"))?.into_keys().map(|name| (uniform(&name), name));
     for (uniform, name) in names.collect::<BTreeMap<_, _>>() {
-        if !["namingpushemptyprotection", "namingrequesttimeout"].contains(&&*uniform) {
+        if !["namingpushemptyprotection", "namingrequesttimeout", "contextpath"].contains(&&*uniform) {
             let key = key!("client");
             reader.notes.push(Note::warn(format!("{key}.{name} has no effect here: the client has no such setting")));
         }
@@ -210,7 +210,8 @@ fn client(reader: &mut Reader<'_>) -> Read<ClientSettings> {
         let timeout = timeout?.flatten();
         request_timeout = request_timeout.or(timeout);
     }
-    Ok(ClientSettings { empty_protection: protection, request_timeout })
+    let context_path = reader.text(key!("context-path"))?.or(reader.text(key!("client.context-path"))?);
+    Ok(ClientSettings { empty_protection: protection, request_timeout, context_path })
 }
 
 /// Keys that a Spring application may have, and that nothing here corresponds to.
@@ -232,8 +233,7 @@ fn without_effect(reader: &mut Reader<'_>) -> Read<()> {
     reader.meaningless(key!("is-use-cloud-namespace-parsing"), "the namespace is the one configured")?;
     reader.meaningless(key!("is-use-endpoint-parsing-rule"), "placeholders are put in everywhere")?;
     reader.meaningless(key!("enable-client-metrics"), "the client's status tells its counts")?;
-    reader.meaningless(key!("log-all-properties"), "settings are never logged")?;
-    reader.meaningless(key!("context-path"), "gRPC has no paths")
+    reader.meaningless(key!("log-all-properties"), "settings are never logged")
 }
 
 /// Keys of features that are not there.
@@ -268,14 +268,21 @@ fn missing(reader: &mut Reader<'_>) -> Read<()> {
 }
 
 /// What the client would refuse is refused here, where its place is known.
-fn check_client(config: &DiscoveryConfig, servers: Option<&Setting>, namespace: Option<&Setting>) -> Read<()> {
+fn check_client(
+    reader: &mut Reader<'_>,
+    config: &DiscoveryConfig,
+    servers: Option<Setting>,
+    namespace: Option<Setting>,
+) -> Read<()> {
     let Err(error) = config.client_config() else { return Ok(()) };
     let culprit = match &error {
-        ConfigError::Setting(e) if e.field == "namespace" => namespace,
-        ConfigError::Setting(_) => None,
+        ConfigError::Setting(e) => match e.field {
+            "namespace" => namespace,
+            "context_path" => reader.setting(key!("context-path"))?.or(reader.setting(key!("client.context-path"))?),
+            _ => reader.setting("spring.application.name")?,
+        },
         _ => servers,
     };
-    let name =
-        Setting::new("spring.application.name", config.application.clone().unwrap_or_default(), super::Place::Code);
-    Err(culprit.unwrap_or(&name).refused(format!("what the client takes: {error}")))
+    let culprit = culprit.unwrap_or_else(|| Setting::new(key!("client"), String::new(), Place::Code));
+    Err(culprit.refused(format!("what the client takes: {error}")))
 }

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 /// Settings of the Nacos client that may stand among those of discovery, or below `client`, by the names the Java client
 /// has for them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct ClientSettings {
     /// Whether a list without any instance is never believed; `naming-push-empty-protection`, default false. See
@@ -10,4 +10,6 @@ pub struct ClientSettings {
     pub empty_protection: bool,
     /// How long a request may take; `naming-request-timeout`, default 3 s.
     pub request_timeout: Option<Duration>,
+    /// What the paths of servers begin with over HTTP; `context-path`, default `/nacos`.
+    pub context_path: Option<String>,
 }

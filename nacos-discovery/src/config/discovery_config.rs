@@ -202,6 +202,9 @@ impl DiscoveryConfig {
         if let Some(request) = self.client.request_timeout {
             builder = builder.deadline(request);
         }
+        if let Some(path) = &self.client.context_path {
+            builder = builder.context_path(path);
+        }
         if self.client.empty_protection {
             builder = builder.empty_policy(EmptyPolicy::HoldForever);
         }

@@ -26,6 +26,7 @@ fn a_wrong_value_is_told_with_its_place_and_what_is_accepted() {
         ("naming-request-timeout", "0", "3600000"),
         ("metadata", "x", "block"),
         ("namespace", "a b", "client takes"),
+        ("context-path", "a b", "client takes"),
         ("server-addr", "host:99999", "client takes"),
         ("server-addr", "a,https://b", "client takes"),
     ] {

@@ -43,6 +43,7 @@ const MEANT: &[Row] = &[
     ("naming-request-timeout", "1500", |c| c.client().request_timeout == Some(millis(1500))),
     ("naming-request-timeout", "-1", |c| c.client().request_timeout.is_none()),
     ("client.naming-request-timeout", "1500", |c| c.client().request_timeout == Some(millis(1500))),
+    ("context-path", "/registry", |c| c.client().context_path.as_deref() == Some("/registry")),
     ("naming-load-cache-at-start", "false", |_| true),
 ];
 
@@ -89,7 +90,6 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
     ("is-use-endpoint-parsing-rule", "true"),
     ("enable-client-metrics", "true"),
     ("log-all-properties", "false"),
-    ("context-path", "/nacos"),
     ("client.something-new", "1"),
 ];
 
