@@ -9,7 +9,7 @@ use nacos_client::{ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, Namespace, Weigh
 use super::read::{Note, Reader, Setting, duration};
 use super::{
     AddressRules, ClientSettings, DiscoveryConfig, DiscoveryConfigError, HeartBeat, IpType, Listen, Management,
-    Pattern, ShutdownMode, ShutdownSettings,
+    Pattern, Place, ShutdownMode, ShutdownSettings,
 };
 
 type Read<T> = Result<T, DiscoveryConfigError>;

@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use nacos_client::Protocol;
+
 /// The registry's own times.
 const INTERVAL: Duration = Duration::from_secs(5);
 const TIMEOUT: Duration = Duration::from_secs(15);
@@ -36,6 +38,12 @@ impl HeartBeat {
         self.interval.is_some() || self.timeout.is_some() || self.delete.is_some()
     }
 
+    /// A word about settings that mean nothing to the protocol spoken: over gRPC the connection itself is the beat.
+    pub(crate) fn idle_over(&self, protocol: Protocol) -> Option<&'static str> {
+        let idle = self.is_set() && protocol == Protocol::Grpc;
+        idle.then_some("heart-beat-interval, heart-beat-timeout and ip-delete-timeout have no effect over gRPC")
+    }
+
     /// A word about settings that leave too little time for a beat to come late.
     pub(crate) fn hurried(&self) -> Option<String> {
         let interval = self.interval.unwrap_or(INTERVAL);
@@ -65,6 +73,14 @@ mod tests {
         assert_eq!((heart_beat.timeout, heart_beat.delete), (seconds(30), seconds(60)));
         assert_eq!(heart_beat.hurried(), None);
         assert_eq!(HeartBeat::new(None, seconds(20), None), HeartBeat { timeout: seconds(20), ..HeartBeat::default() });
+    }
+
+    #[test]
+    fn over_grpc_the_settings_are_told_to_have_no_effect() {
+        let set = HeartBeat::new(seconds(10), None, None);
+        assert!(set.idle_over(Protocol::Grpc).is_some());
+        assert_eq!(set.idle_over(Protocol::Http), None);
+        assert_eq!(HeartBeat::default().idle_over(Protocol::Grpc), None);
     }
 
     #[test]

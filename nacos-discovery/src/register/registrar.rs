@@ -2,7 +2,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use nacos_client::{ConfirmError, NamingService, ServiceKey, StartError};
+use nacos_client::{ConfirmError, ConnectionStatus, NamingService, ServiceKey, StartError};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
@@ -104,7 +104,7 @@ impl Registrar {
         }
         let held = self.nacos.service(&wanted.service)?.register(wanted.instance.clone())?;
         match held.confirmed().await {
-            Ok(()) => {}
+            Ok(()) => self.tell_idle_heart_beats(),
             Err(error @ (ConfirmError::Start(_) | ConfirmError::Withdrawn)) => return Err(error.into()),
             Err(error) if self.config.fail_fast() => return Err(error.into()),
             Err(error) => tracing::warn!(service = %wanted.service, %error, "not registered yet, trying on"),
@@ -127,6 +127,14 @@ impl Registrar {
     ) -> Result<Registered, RegisterError> {
         drop(ready.await);
         self.register(bound).await
+    }
+
+    fn tell_idle_heart_beats(&self) {
+        if let ConnectionStatus::Connected { protocol, .. } = self.nacos.status().current()
+            && let Some(text) = self.config.heart_beat().idle_over(protocol)
+        {
+            tracing::info!("{text}");
+        }
     }
 
     fn off(self, why: Off, runtime: Handle) -> Registered {
