@@ -7,10 +7,10 @@ use tokio::net::UdpSocket;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::http_service;
-use crate::config::{Behaviour, Settings, SettingsError};
+use crate::config::{Behaviour, Probes, Settings, SettingsError};
 use crate::conn::{AcceptLoop, Protocol, watch_silent_connections};
 use crate::context::Context;
-use crate::health::watch_beats;
+use crate::health::{probe_instances, watch_beats};
 use crate::oddity::Oddities;
 use crate::ports::{PortError, Ports};
 use crate::server::Server;
@@ -143,6 +143,9 @@ impl Builder {
         spawn(Box::pin(clean(Arc::clone(&context))));
         spawn(Box::pin(expire_overrides(Arc::clone(&context))));
         spawn(Box::pin(watch_beats(Arc::clone(&context))));
+        if context.settings.probes != Probes::Off {
+            spawn(Box::pin(probe_instances(Arc::clone(&context))));
+        }
         let pushing = Arc::clone(&context);
         spawn(Box::pin(async move { pushing.udp.run(Arc::clone(&pushing), udp).await }));
         let http = Protocol::Http(http_service(&context));

@@ -1,5 +1,5 @@
 use clap::{Parser, ValueEnum};
-use nacos_server_min::Behaviour;
+use nacos_server_min::{Behaviour, Probes};
 
 /// A compact Nacos-compatible registry server.
 ///
@@ -23,9 +23,35 @@ pub(crate) struct Args {
     #[arg(long, env = "NACOS_SERVER_BEHAVIOUR", value_enum, default_value_t = Habits::Standard)]
     pub(crate) behaviour: Habits,
 
+    /// Which persistent instances to ask whether they are there. Those at loopback and link-local addresses only with
+    /// `everywhere`.
+    #[arg(long, env = "NACOS_SERVER_PROBES", value_enum, default_value_t = ProbesArg::Remote)]
+    pub(crate) probes: ProbesArg,
+
     /// Seed of everything random, such as the oddities of `nacos25`.
     #[arg(long, env = "NACOS_SERVER_SEED", default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+/// [`Probes`] on the command line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProbesArg {
+    /// None.
+    Off,
+    /// Those on other machines.
+    Remote,
+    /// All of them.
+    Everywhere,
+}
+
+impl From<ProbesArg> for Probes {
+    fn from(probes: ProbesArg) -> Self {
+        match probes {
+            ProbesArg::Off => Self::Off,
+            ProbesArg::Remote => Self::Remote,
+            ProbesArg::Everywhere => Self::Everywhere,
+        }
+    }
 }
 
 /// [`Behaviour`] on the command line.

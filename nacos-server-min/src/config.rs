@@ -15,6 +15,20 @@ pub enum Behaviour {
     Nacos25,
 }
 
+/// Which persistent instances the server asks whether they are there. Those it does not ask stay as healthy as they were last
+/// said to be.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Probes {
+    /// None. Tests register addresses where nobody listens.
+    #[default]
+    Off,
+    /// Those elsewhere: whoever may register must not be able to have this machine and its link looked through.
+    Remote,
+    /// All, also those at loopback and link-local addresses.
+    Everywhere,
+}
+
 /// Times and limits of a server. All have defaults; [`Settings::validate`] is called when the server starts.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -71,6 +85,9 @@ pub struct Settings {
     /// Whether instances that do not beat for the time in their metadata, or 30 s, are removed; false leaves them in the lists
     /// as unhealthy. Default true.
     pub expire_instances: bool,
+    /// Which persistent instances are asked whether they are there, by TCP or as their cluster's health checker says. Names are
+    /// not resolved, so instances that gave one are not asked. Default [`Probes::Off`]; the program's default is `Remote`.
+    pub probes: Probes,
     /// Whether protection thresholds of services count; false shows every instance as it is. Default true.
     pub protection: bool,
     /// Longest metadata of an instance, keys and values, in UTF-16 code units. Default 1 024.
@@ -115,6 +132,7 @@ impl Default for Settings {
             instance_metadata_after: Duration::from_secs(60),
             beat_check_interval: Duration::from_secs(5),
             expire_instances: true,
+            probes: Probes::Off,
             protection: true,
             max_metadata: nacos_proto::param::MAX_METADATA,
             max_services_per_client: 4_000_000,

@@ -78,6 +78,12 @@ counters! {
     udp_ignored,
     /// Questions with a port for pushes that led to no subscription: there are too many, or nobody may be pushed to there.
     udp_refused,
+    /// Questions to persistent instances whether they are there.
+    health_probes,
+    /// Questions that were not asked, because the settings do not allow that address.
+    health_probes_denied,
+    /// Persistent instances whose health the answers changed.
+    health_changes,
     /// Instances of which an operator's words were forgotten, because they had gone.
     overrides_forgotten,
 }

@@ -53,6 +53,6 @@ mod registry;
 mod supervision;
 
 pub use builder::{Builder, StartError};
-pub use config::{Behaviour, Settings, SettingsError};
+pub use config::{Behaviour, Probes, Settings, SettingsError};
 pub use counters::Counters;
 pub use server::{ConnectionInfo, Server};

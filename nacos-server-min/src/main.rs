@@ -8,7 +8,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use clap::Parser;
-use nacos_server_min::{Behaviour, Server, StartError};
+use nacos_server_min::{Behaviour, Server, Settings, StartError};
 use tracing_subscriber::EnvFilter;
 
 use cli::Args;
@@ -38,7 +38,14 @@ async fn run(args: Args) -> ExitCode {
         Ok(stop) => stop,
         Err(error) => return fail(&format!("cannot listen for signals: {error}")),
     };
-    let builder = Server::builder().host(args.host).port(args.port).seed(args.seed).behaviour(args.behaviour.into());
+    let mut settings = Settings::default();
+    settings.probes = args.probes.into();
+    let builder = Server::builder()
+        .settings(settings)
+        .host(args.host)
+        .port(args.port)
+        .seed(args.seed)
+        .behaviour(args.behaviour.into());
     let server = match builder.start().await {
         Ok(server) => server,
         Err(error) => return fail(&describe(&error)),

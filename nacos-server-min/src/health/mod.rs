@@ -10,9 +10,12 @@
 //! which asks the registry what each instance's metadata allow it. Time is passed in; only `watch` knows a clock.
 //!
 //! Locks are taken in the order shard of pulses → registry.
+//!
+//! Persistent instances do not beat; `probe` asks them.
 
 mod beats;
 mod grace;
+mod probe;
 mod pulse;
 mod watch;
 
@@ -20,4 +23,5 @@ mod watch;
 mod tests;
 
 pub(crate) use beats::{BeatRules, Beats, By, Heard};
+pub(crate) use probe::{PaceRules, probe_instances};
 pub(crate) use watch::watch_beats;

@@ -1,7 +1,9 @@
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::health::PaceRules;
 use crate::push::Family;
 
 /// The switches an operator sees and turns. Kept and shown whole; what has a meaning here says so.
@@ -83,6 +85,14 @@ struct HealthParams {
     max: i32,
     min: i32,
     factor: f32,
+}
+
+impl HealthParams {
+    fn pace(self, times: i32) -> PaceRules {
+        let time = |ms: i32| Duration::from_millis(u64::try_from(ms).unwrap_or(0));
+        let times = u32::try_from(times).unwrap_or(0).max(1);
+        PaceRules { min: time(self.min), max: time(self.max), factor: self.factor.into(), times }
+    }
 }
 
 impl Default for Switches {
@@ -235,6 +245,16 @@ impl Switches {
 
     pub(crate) fn pushes_enabled(&self) -> bool {
         self.push_enabled
+    }
+
+    /// How often instances are asked by TCP whether they are there.
+    pub(crate) fn tcp_pace(&self) -> PaceRules {
+        self.tcp_health_params.pace(self.check_times)
+    }
+
+    /// As [`Switches::tcp_pace`], by HTTP.
+    pub(crate) fn http_pace(&self) -> PaceRules {
+        self.http_health_params.pace(self.check_times)
     }
 
     /// The least version of a family of clients that is pushed to by UDP.

@@ -250,3 +250,26 @@ fn overviews_and_writes_do_not_wait_for_each_other_for_ever() {
     registry.sweep(0, 0);
     assert!(registry.services(None, |_| true).is_empty());
 }
+
+#[test]
+fn a_verdict_about_an_instance_that_was_replaced_meanwhile_is_ignored() {
+    let registry = registry(false);
+    let before = registry.persistent_changes();
+    let client = registry.publish_internal(KEY, Kind::Persistent, instance(1, "c1", true)).expect("published");
+    assert_ne!(registry.persistent_changes(), before);
+    let all = registry.persistent();
+    let [(known, service)] = all.as_slice() else { panic!("one instance, not {}", all.len()) };
+    assert_eq!(known.number, client.number);
+    let (observed, cluster) = registry.described_instance(&client, service).expect("it is there");
+    assert_eq!(*cluster, ClusterMetadata::default());
+    registry.publish_internal(KEY, Kind::Persistent, instance(1, "c1", true)).expect("published again");
+    assert!(!registry.judge(&client, service, &observed, false));
+    assert_eq!(shown(&registry, None, false), (1, 1, false));
+    let (observed, _) = registry.described_instance(&client, service).expect("it is there");
+    assert!(registry.judge(&client, service, &observed, false));
+    assert!(!registry.judge(&client, service, &observed, true), "the verdict itself made it another one");
+    assert_eq!(shown(&registry, None, false), (0, 1, false));
+    assert!(registry.withdraw_internal(KEY, Kind::Persistent, Some("10.0.0.1"), 80, 1));
+    assert!(registry.described_instance(&client, service).is_none());
+    assert!(!registry.judge(&client, service, &observed, true));
+}

@@ -1,8 +1,9 @@
 use std::collections::HashMap;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::client::Client;
-use super::details::ServiceMetadata;
+use super::details::{ClusterMetadata, ServiceMetadata};
 use super::instance::{Host, Instance};
 use super::service::{KeyRef, Kind, Published, Service};
 use super::store::{Registry, WriteError};
@@ -30,6 +31,7 @@ impl Registry {
         let known = internal.get(name.as_str()).cloned();
         let client = known.unwrap_or_else(|| self.open_client(&name, None));
         self.publish(&client, key, kind, Published::One(Arc::new(instance)))?;
+        self.note_persistent(kind);
         Ok(Arc::clone(internal.entry(name.into_boxed_str()).or_insert(client)))
     }
 
@@ -49,7 +51,61 @@ impl Registry {
         if client.sizes() == (0, 0) {
             internal.remove(name.as_str());
         }
+        self.note_persistent(kind);
         removed
+    }
+
+    fn note_persistent(&self, kind: Kind) {
+        if kind == Kind::Persistent {
+            self.persistent_changes.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    /// Another number whenever persistent instances came or went.
+    pub(crate) fn persistent_changes(&self) -> u64 {
+        self.persistent_changes.load(Ordering::SeqCst)
+    }
+
+    /// All persistent instances, by client and service.
+    pub(crate) fn persistent(&self) -> Vec<(Arc<Client>, Arc<Service>)> {
+        let clients: Vec<Arc<Client>> = {
+            let internal = self.lock_internal();
+            internal.values().filter(|client| client.name.ends_with("#false")).cloned().collect()
+        };
+        let of =
+            |client: Arc<Client>| client.services().0.into_iter().map(move |service| (Arc::clone(&client), service));
+        clients.into_iter().flat_map(of).collect()
+    }
+
+    /// The client's instance, as it was registered, and what is said about its cluster.
+    pub(crate) fn described_instance(
+        &self,
+        client: &Client,
+        service: &Service,
+    ) -> Option<(Arc<Instance>, Arc<ClusterMetadata>)> {
+        let state = service.lock();
+        let instance = Arc::clone(state.records.get(client.number)?.as_slice().first()?);
+        let said = state.details.as_deref().and_then(|details| details.clusters.get(&*instance.cluster));
+        let cluster = said.cloned().unwrap_or_default();
+        Some((instance, cluster))
+    }
+
+    /// Says how the client's instance is, unless it is another one than `observed` by now; true if that changed it.
+    pub(crate) fn judge(
+        &self,
+        client: &Client,
+        service: &Arc<Service>,
+        observed: &Arc<Instance>,
+        healthy: bool,
+    ) -> bool {
+        let mut state = service.lock();
+        let present = state.records.get(client.number).and_then(|published| published.as_slice().first());
+        let same = present.is_some_and(|present| Arc::ptr_eq(present, observed));
+        let changed = same && state.records.set_health_of(client.number, healthy);
+        if changed {
+            self.changed(service, &mut state);
+        }
+        changed
     }
 
     /// `None`: the client publishes nothing into the service.

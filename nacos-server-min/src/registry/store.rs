@@ -77,6 +77,8 @@ pub(crate) struct Registry {
     overridden: Mutex<ServiceSet>,
     /// Clients that stand for one `ip:port`, by their name.
     pub(super) internal: Mutex<HashMap<Box<str>, Arc<Client>>>,
+    /// Counts the comings and goings of persistent instances.
+    pub(super) persistent_changes: AtomicU64,
     next_client: AtomicU64,
     instances: AtomicI64,
     subscriptions: AtomicI64,
@@ -98,6 +100,7 @@ impl Registry {
             groups: GroupIndex::default(),
             overridden: Mutex::default(),
             internal: Mutex::default(),
+            persistent_changes: AtomicU64::new(0),
             next_client: AtomicU64::new(1),
             instances: AtomicI64::new(0),
             subscriptions: AtomicI64::new(0),

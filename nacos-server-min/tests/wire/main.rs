@@ -13,6 +13,7 @@ mod http_v1;
 mod life;
 mod nacos25;
 mod order;
+mod probes;
 mod pushes;
 mod records;
 mod setup;

@@ -84,7 +84,7 @@ pub(crate) static TABLE: &[Exception] = &[
         steps: &["kind/delete-persistent-default-flag-list"],
         kinds: &[Kind::Value],
         row: "no-active-checks",
-        reason: "nothing listens where the instance says it does, and nobody looks",
+        reason: "nothing listens where the instance says it does, and an embedded server does not look",
     },
     Exception {
         against: OLDER,
