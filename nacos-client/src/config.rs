@@ -122,6 +122,7 @@ pub struct ClientConfig {
     pub(crate) hold_times: HoldTimes,
     pub(crate) validation: Validation,
     pub(crate) max_metadata: usize,
+    pub(crate) max_message_size: usize,
 }
 
 impl ClientConfig {

@@ -68,6 +68,25 @@ pub(crate) struct ListRequest<'a> {
     pub(crate) healthy_only: bool,
 }
 
+/// Lists up to this size fit into the 10 MiB that clients commonly take in one message, with what is written around a list.
+const CLIENTS_TAKE: usize = nacos_proto::MAX_MESSAGE_SIZE - 1024;
+
+/// Says once for each service that most clients will not get its list.
+fn note_long_list(service: &Service, instances: usize, bytes: usize) {
+    if service.note_long() {
+        let key = service.key();
+        tracing::warn!(
+            namespace = key.namespace,
+            group = key.group,
+            service = key.name,
+            instances,
+            bytes,
+            "a list is larger than the 10 MiB that clients commonly take in one message: raise their limit, \
+             split the service, or shorten its metadata"
+        );
+    }
+}
+
 impl Context {
     /// The second value drives the recorded behaviour's delayed pushes, if that is chosen.
     pub(crate) fn new(
@@ -218,7 +237,7 @@ impl Context {
                 clusters: clusters.map(AsRef::as_ref),
                 healthy_only: false,
             };
-            self.encode(&view, view.last_ref_time, request)
+            self.encode(Some(service), &view, view.last_ref_time, request)
         })
     }
 
@@ -244,13 +263,23 @@ impl Context {
         };
         // The recorded server stamps the answer, not the list.
         let last_ref_time = if self.oddities.is_some() { now } else { view.last_ref_time };
-        self.encode(&view, last_ref_time, request)
+        self.encode(service, &view, last_ref_time, request)
     }
 
-    fn encode(&self, view: &View, last_ref_time: i64, request: ListRequest<'_>) -> Bytes {
+    fn encode(
+        &self,
+        service: Option<&Arc<Service>>,
+        view: &View,
+        last_ref_time: i64,
+        request: ListRequest<'_>,
+    ) -> Bytes {
         let ListRequest { group, name, form, clusters, healthy_only } = request;
         let omit_missing = self.oddities.is_some();
         self.counters.lists_encoded.add();
-        ListJson { group, name, form, view, clusters, healthy_only, last_ref_time, omit_missing }.encode()
+        let list = ListJson { group, name, form, view, clusters, healthy_only, last_ref_time, omit_missing }.encode();
+        if let Some(service) = service.filter(|_| list.len() > CLIENTS_TAKE) {
+            note_long_list(service, view.len(), list.len());
+        }
+        list
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use futures_util::future::join_all;
-use nacos_client::{Select, ServiceSnapshot};
+use nacos_client::{EmptyPolicy, QueryError, RegistrationStatus, Select, ServiceSnapshot};
 use nacos_proto::grpc::Instance as WireInstance;
+use tracing::Level;
 
 use crate::support::attacker::Attacker;
-use crate::support::client::told;
+use crate::support::client::{LONG, connects_and_losses, mine, told};
 use crate::support::consumer::{marked, next, prompt, service};
+use crate::support::logs::Logs;
 use crate::support::wait::{eventually, wait_until};
 use crate::support::witness::{Witness, foreign};
 use crate::support::world::{Registry, World, in_our_worlds, unique};
@@ -156,4 +158,40 @@ async fn a_change_of_ten_thousand_instances_is_encoded_once_however_many_are_sub
     told(&mut changes, "all are listed", |list| list.len() == 10_000).await;
     drop(many);
     told(&mut changes, "all have left", ServiceSnapshot::is_empty).await;
+}
+
+#[tokio::test]
+async fn a_list_that_clients_do_not_take_is_told_of_on_both_sides_and_usable_with_a_higher_limit() {
+    const SIZE: u16 = 50_000;
+    const PART: u16 = 5_000;
+    let log = Logs::capture_server();
+    let registry = World::Standard.registry().await;
+    let (name, one) = (unique("orders"), registry.witness().await);
+    let few = registry.config().deadline(LONG).build().expect("the settings are valid");
+    let registration = service(&few, &unique("mine")).register(mine(1)).expect("it is valid");
+    registration.confirmed().await.expect("it is acknowledged");
+    let _unheard = service(&few, &name).subscribe(Select::all());
+    let mut many = Vec::new();
+    for from in (0..SIZE).step_by(usize::from(PART)) {
+        let witness = registry.witness().await;
+        witness.publish(&name, (from..from + PART).map(|port| marked(i32::from(port), 0)).collect()).await;
+        many.push(witness);
+    }
+    match service(&few, &name).refresh().await {
+        Err(QueryError::Protocol(why)) => assert!(why.contains("max_message_size"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    let config = registry.config().max_message_size(64 << 20).deadline(LONG).empty_policy(EmptyPolicy::Accept);
+    let consumer = config.build().expect("the settings are valid");
+    let mut changes = service(&consumer, &name).subscribe(Select::all());
+    told(&mut changes, "all are listed", |list| list.len() == usize::from(SIZE)).await;
+    one.register(&name, marked(60_000, "new")).await;
+    told(&mut changes, "a change is pushed", |list| list.len() > usize::from(SIZE)).await;
+    wait_until("the other one was pushed too much", || few.stats().unreadable > 0).await;
+    // It has lost nothing but the list.
+    assert_eq!(connects_and_losses(&few), (1, 0));
+    assert_eq!(registration.status(), RegistrationStatus::Confirmed);
+    let told: Vec<_> = log.at(Level::WARN).into_iter().filter(|line| line.text.contains(&name)).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].text.contains("10 MiB"), "{told:?}");
 }

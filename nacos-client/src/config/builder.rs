@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use nacos_proto::param;
+use nacos_proto::{MAX_MESSAGE_SIZE, param};
 
 use super::{ClientConfig, EmptyPolicy, HoldTimes, Protocol, Timeouts, UdpPush, Validation};
 use crate::error::{ConfigError, InvalidArgument};
@@ -12,6 +13,8 @@ const DEFAULT_APP_NAME: &str = "unknown";
 const DEFAULT_RECONCILE: Duration = Duration::from_secs(60);
 const DEFAULT_IDLE: Duration = Duration::from_secs(600);
 const DEFAULT_HOLD: HoldTimes = HoldTimes { window: Duration::from_secs(5), majority: Duration::from_secs(30) };
+/// In bytes. No list of any use fits below; what is above is taken for a slip of units.
+const MESSAGE_SIZES: RangeInclusive<usize> = 64 << 10..=1 << 30;
 /// Longer settings are taken for a slip of units.
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 const LONGEST_PERIOD: Duration = Duration::from_secs(7 * 24 * 3600);
@@ -35,6 +38,7 @@ pub struct ClientConfigBuilder {
     pub(super) hold_times: Option<HoldTimes>,
     pub(super) validation: Option<Validation>,
     pub(super) max_metadata: Option<usize>,
+    pub(super) max_message_size: Option<usize>,
 }
 
 impl ClientConfigBuilder {
@@ -154,6 +158,15 @@ impl ClientConfigBuilder {
         self
     }
 
+    /// Largest message that is taken from a server, in bytes: 64 KiB to 1 GiB, default 10 MiB, which other SDKs have too. An
+    /// instance takes some 370 bytes of a list, and its metadata. A list that is larger is left out: a query fails and names
+    /// the size, a push is logged as an error; the connection goes on, and the last list stays.
+    #[must_use]
+    pub fn max_message_size(mut self, limit: usize) -> Self {
+        self.max_message_size = Some(limit);
+        self
+    }
+
     /// Validates the settings. No I/O: no name is resolved, nothing is connected.
     ///
     /// # Errors
@@ -178,6 +191,11 @@ impl ClientConfigBuilder {
         if let EmptyPolicy::Hold { max } = empty_policy {
             within("empty_policy", max, Duration::ZERO, LONGEST_PERIOD)?;
         }
+        let max_message_size = self.max_message_size.unwrap_or(MAX_MESSAGE_SIZE);
+        if !MESSAGE_SIZES.contains(&max_message_size) {
+            let reason = format!("{max_message_size} bytes are not between 64 KiB and 1 GiB");
+            return Err(InvalidArgument::new("max_message_size", reason).into());
+        }
         let hold_times = self.hold_times.unwrap_or(DEFAULT_HOLD);
         within("hold_times", hold_times.window, Duration::ZERO, LONGEST_TIMEOUT)?;
         within("hold_times", hold_times.majority, hold_times.window, LONGEST_TIMEOUT)?;
@@ -196,6 +214,7 @@ impl ClientConfigBuilder {
             hold_times,
             validation: self.validation.unwrap_or_default(),
             max_metadata: self.max_metadata.unwrap_or(param::MAX_METADATA),
+            max_message_size,
         })
     }
 }
@@ -286,6 +305,9 @@ mod tests {
         assert_eq!(field(builder().reconcile_interval(Duration::from_nanos(1))), "reconcile_interval");
         assert_eq!(field(builder().hold_times(second * 2, second)), "hold_times");
         assert_eq!(field(builder().app_name("a\nb")), "app_name");
+        for size in [0, (64 << 10) - 1, (1 << 30) + 1] {
+            assert_eq!(field(builder().max_message_size(size)), "max_message_size");
+        }
         assert_eq!(field(builder().label("", "b")), "labels");
         assert_eq!(ClientConfig::builder().build().unwrap_err(), ConfigError::NoServers);
         assert_eq!(field(builder().context_path("a b")), "context_path");

@@ -24,6 +24,7 @@ impl ClientConfigBuilder {
     /// | `NACOS_IDLE_TIME_MS` | idle time, 0 = for ever |
     /// | `NACOS_EMPTY_POLICY` | `default`, `accept`, `hold-forever`, or milliseconds to hold |
     /// | `NACOS_VALIDATION` | `client` or `server` |
+    /// | `NACOS_MAX_MESSAGE_SIZE` | largest message of a server, in bytes |
     ///
     /// An empty variable counts as unset.
     ///
@@ -77,6 +78,10 @@ impl ClientConfigBuilder {
         }
         if self.validation.is_none() {
             self.validation = read("NACOS_VALIDATION")?.map(|text| validation(&text)).transpose()?;
+        }
+        if self.max_message_size.is_none() {
+            let name = "NACOS_MAX_MESSAGE_SIZE";
+            self.max_message_size = read(name)?.map(|text| number(name, &text)).transpose()?;
         }
         Ok(self)
     }
@@ -175,6 +180,7 @@ mod tests {
             ("NACOS_CONTEXT_PATH", "/registry"),
             ("NACOS_UDP_PORT", "55001"),
             ("NACOS_CLIENT_IP", "10.0.0.9"),
+            ("NACOS_MAX_MESSAGE_SIZE", "1000000"),
             ("NACOS_NAMESPACE", " "),
         ];
         let config = ClientConfig::builder().fill(env(vars)).unwrap().build().unwrap();
@@ -187,6 +193,7 @@ mod tests {
         assert_eq!((config.udp_push.port, config.udp_push.client_ip), (55_001, Some("10.0.0.9".parse().unwrap())));
         let off = ClientConfig::builder().servers(["a"]).fill(env(&[("NACOS_UDP_PORT", "off")])).unwrap();
         assert!(!off.build().unwrap().udp_push.enabled);
+        assert_eq!(config.max_message_size, 1_000_000);
         assert_eq!(config.namespace.as_str(), "public");
     }
 
@@ -201,6 +208,7 @@ mod tests {
             ("NACOS_UDP_PORT", "no"),
             ("NACOS_CLIENT_IP", "here"),
             ("NACOS_GRPC_PORT_OFFSET", "70000"),
+            ("NACOS_MAX_MESSAGE_SIZE", "64M"),
         ] {
             let read = |asked: &'static str| Ok((asked == name).then(|| value.to_owned()));
             let error = ClientConfig::builder().servers(["a"]).fill(read).unwrap_err();

@@ -40,6 +40,7 @@ impl NamingServiceBuilder {
         hold_times(window: Duration, majority: Duration);
         validation(validation: Validation);
         max_metadata(limit: usize);
+        max_message_size(limit: usize);
     }
 
     /// See [`ClientConfigBuilder::from_env`].

@@ -60,6 +60,7 @@ fn grpc_settings(config: &ClientConfig) -> GrpcSettings {
         namespace: Arc::from(config.namespace.as_str()),
         app_name: Arc::from(config.app_name.as_str()),
         labels: config.labels.clone(),
+        max_message_size: config.max_message_size,
         timings: Timings {
             connect: t.connect,
             server_check: t.server_check,
@@ -80,6 +81,7 @@ fn http_settings(config: &ClientConfig) -> HttpSettings {
         namespace: Arc::from(config.namespace.as_str()),
         app_name: Arc::from(config.app_name.as_str()),
         push: config.udp_push,
+        max_message_size: config.max_message_size,
         limits: HttpLimits {
             connect: t.connect,
             write: t.http,
@@ -129,6 +131,7 @@ impl NamingService {
         };
         Self::with_transport(config, transport)
     }
+
     pub(crate) fn with_transport(config: ClientConfig, transport: Arc<dyn NamingTransport>) -> Self {
         Self { client: Arc::new(Client::new(config, transport)) }
     }

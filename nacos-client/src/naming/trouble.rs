@@ -16,6 +16,8 @@ pub(crate) enum Trouble {
     Unreadable(String),
     /// No server answered, which does not end the epoch; the text says why.
     Unreachable(String),
+    /// An answer beyond the client's own limit.
+    Oversized(String),
 }
 
 /// First server version that knows every message this client sends.
@@ -29,6 +31,7 @@ impl Trouble {
             CallError::Link(_) => return None,
             CallError::Unreachable(ref error) => Self::Unreachable(describe(error)),
             CallError::Decode(text) => Self::Unreadable(text),
+            CallError::Oversized { .. } => Self::Oversized(error.to_string()),
             CallError::Unsupported { needs } => Self::Unsupported(needs),
             CallError::Refused(refusal) => {
                 let said = ServerRefusal { code: refusal.code, message: refusal.message };
@@ -42,9 +45,9 @@ impl Trouble {
         })
     }
 
-    /// Whether the server will not change its mind soon.
+    /// Whether trying again soon is of no use.
     pub(crate) const fn is_final(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Denied(_) | Self::Unsupported(_))
+        matches!(self, Self::Refused(_) | Self::Denied(_) | Self::Unsupported(_) | Self::Oversized(_))
     }
 
     /// The error of a question that was asked for `waited`.
@@ -54,7 +57,7 @@ impl Trouble {
             Self::Refused(refusal) => QueryError::Refused(refusal),
             Self::Denied(refusal) => QueryError::Denied(refusal),
             Self::Unsupported(needs) => QueryError::Unsupported { needs },
-            Self::Unreadable(text) => QueryError::Protocol(text),
+            Self::Unreadable(text) | Self::Oversized(text) => QueryError::Protocol(text),
             Self::Unreachable(text) => QueryError::NotConnected { waited, last_error: Some(text) },
         }
     }
@@ -65,7 +68,7 @@ impl Trouble {
             Self::Refused(refusal) => Some(ConfirmError::Refused(refusal.clone())),
             Self::Denied(refusal) => Some(ConfirmError::Denied(refusal.clone())),
             Self::Unsupported(needs) => Some(ConfirmError::Unsupported { needs }),
-            Self::Failing(_) | Self::Unreadable(_) | Self::Unreachable(_) => None,
+            Self::Failing(_) | Self::Unreadable(_) | Self::Oversized(_) | Self::Unreachable(_) => None,
         }
     }
 
@@ -83,6 +86,7 @@ impl std::fmt::Display for Trouble {
             Self::Unsupported(needs) => write!(f, "the server is too old, {needs} or later is needed"),
             Self::Unreadable(text) => write!(f, "unreadable answer: {text}"),
             Self::Unreachable(text) => write!(f, "no server answered: {text}"),
+            Self::Oversized(text) => f.write_str(text),
         }
     }
 }

@@ -19,6 +19,14 @@ pub(crate) enum CallError {
     /// The answer is no message of the protocol.
     #[error("the answer cannot be read: {0}")]
     Decode(String),
+    /// The answer is larger than this client takes.
+    #[error(
+        "a message of {size} bytes is above `max_message_size`: raise it, or have fewer instances or less metadata in a service"
+    )]
+    Oversized {
+        /// Of the answer, in bytes.
+        size: u32,
+    },
     /// The server knows no such request.
     #[error("the server is too old, {needs} or later is needed")]
     Unsupported {
@@ -71,7 +79,7 @@ impl CallError {
         match self {
             Self::Link(_) => CallClass::EpochOver,
             Self::Unreachable(_) => CallClass::Transient,
-            Self::Decode(_) => CallClass::Final,
+            Self::Decode(_) | Self::Oversized { .. } => CallClass::Final,
             Self::Unsupported { .. } => CallClass::Unsupported,
             Self::Refused(refusal) => match refusal.code {
                 code::NO_RIGHT => CallClass::Unauthorized,

@@ -225,6 +225,8 @@ pub(super) struct State {
     pub(super) kind: Option<Kind>,
     /// `last_ref_time` belongs to the current revision.
     timed: bool,
+    /// It was told that its list is too long.
+    long_noted: bool,
     /// Taken out of the registry: whoever still holds it must look again.
     pub(super) dead: bool,
 }
@@ -250,6 +252,11 @@ impl Service {
     /// How many are published into it, one address by several clients counted as often.
     pub(crate) fn instances(&self) -> usize {
         self.lock().instances
+    }
+
+    /// Notes that its list is too long; true the first time.
+    pub(crate) fn note_long(&self) -> bool {
+        !std::mem::replace(&mut self.lock().long_noted, true)
     }
 
     pub(crate) fn subscribers(&self) -> Vec<Subscriber> {

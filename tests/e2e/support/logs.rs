@@ -1,4 +1,4 @@
-//! What the client logs, captured on the thread of a test.
+//! What the client or the server logs, captured on the thread of a test.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,7 +8,7 @@ use tracing::subscriber::DefaultGuard;
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 
-/// One line of the client's log.
+/// One line of a log.
 #[derive(Debug, Clone)]
 pub(crate) struct Line {
     pub(crate) level: Level,
@@ -16,41 +16,54 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
-/// The client's log on this thread, from the capture on until it is dropped. It sees all of a current-thread runtime.
+/// A log on this thread, from the capture on until it is dropped. It sees all of a current-thread runtime.
 #[derive(Debug)]
 pub(crate) struct Logs {
     lines: Lines,
     _guard: DefaultGuard,
 }
 
-#[derive(Debug, Clone, Default)]
-struct Lines(Arc<Mutex<Vec<Line>>>);
+#[derive(Debug, Clone)]
+struct Lines {
+    /// Whose.
+    krate: &'static str,
+    lines: Arc<Mutex<Vec<Line>>>,
+}
 
 impl Logs {
-    /// Begins to capture everything, down to trace.
+    /// Begins to capture everything that the client logs, down to trace.
     pub(crate) fn capture() -> Self {
-        let lines = Lines::default();
+        Self::capture_of("nacos_client")
+    }
+
+    /// The same of the server.
+    pub(crate) fn capture_server() -> Self {
+        Self::capture_of("nacos_server_min")
+    }
+
+    fn capture_of(krate: &'static str) -> Self {
+        let lines = Lines { krate, lines: Arc::default() };
         let subscriber = tracing_subscriber::registry().with(lines.clone());
         Self { lines, _guard: tracing::subscriber::set_default(subscriber) }
     }
 
     /// The lines so far that are at least as important as `level`.
     pub(crate) fn at(&self, level: Level) -> Vec<Line> {
-        let lines = self.lines.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = self.lines.lines.lock().unwrap_or_else(PoisonError::into_inner);
         lines.iter().filter(|line| line.level <= level).cloned().collect()
     }
 }
 
 impl<S: Subscriber> Layer<S> for Lines {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        metadata.target().starts_with("nacos_client")
+        metadata.target().starts_with(self.krate)
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         let mut text = Text(String::new());
         event.record(&mut text);
         let line = Line { level: *event.metadata().level(), text: text.0 };
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(line);
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 }
 

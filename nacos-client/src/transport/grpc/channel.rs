@@ -26,6 +26,8 @@ const USER_AGENT: &str = concat!("nacos-rust-client/", env!("CARGO_PKG_VERSION")
 pub(super) struct Channel {
     send: SendRequest<Bytes>,
     targets: Arc<Targets>,
+    /// Largest message taken, in bytes.
+    limit: usize,
 }
 
 struct Targets {
@@ -35,15 +37,16 @@ struct Targets {
 }
 
 impl Channel {
-    /// A channel over `send` for a server known as `authority`; `None` if that is no authority.
-    pub(super) fn new(send: SendRequest<Bytes>, authority: &str) -> Option<Self> {
+    /// A channel over `send` for a server known as `authority`, which takes messages of up to `limit` bytes; `None` if that is no
+    /// authority.
+    pub(super) fn new(send: SendRequest<Bytes>, authority: &str, limit: usize) -> Option<Self> {
         let uri = |path| Uri::builder().scheme("http").authority(authority).path_and_query(path).build().ok();
         let mut headers = HeaderMap::with_capacity(4);
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(GRPC));
         headers.insert(header::TE, HeaderValue::from_static("trailers"));
         headers.insert(header::USER_AGENT, HeaderValue::from_static(USER_AGENT));
         let targets = Targets { unary: uri(REQUEST_PATH)?, stream: uri(STREAM_PATH)?, headers };
-        Some(Self { send, targets: Arc::new(targets) })
+        Some(Self { send, targets: Arc::new(targets), limit })
     }
 
     /// One request, one answer.
@@ -57,7 +60,7 @@ impl Channel {
         body.send_data(frame, true)?;
         let response = response.await?;
         check_head(&response)?;
-        read_answer(response.into_body()).await
+        read_answer(response.into_body(), self.limit).await
     }
 
     /// Opens the bidirectional stream and writes its first message.
@@ -67,7 +70,7 @@ impl Channel {
         let frame = framed(first)?;
         let (response, mut body) = self.open(&self.targets.stream).await?;
         body.send_data(frame, false)?;
-        let reader = StreamReader { source: Source::Headers(response), frames: Decoder::default() };
+        let reader = StreamReader { source: Source::Headers(response), frames: Decoder::new(self.limit) };
         Ok((reader, StreamWriter { body }))
     }
 
@@ -88,8 +91,8 @@ pub(super) fn framed(payload: &Payload) -> Result<Bytes, RpcError> {
     encode(payload).ok_or(RpcError::TooLarge)
 }
 
-async fn read_answer(mut body: RecvStream) -> Result<Payload, RpcError> {
-    let mut frames = Decoder::default();
+async fn read_answer(mut body: RecvStream, limit: usize) -> Result<Payload, RpcError> {
+    let mut frames = Decoder::new(limit);
     let mut answer = None;
     while let Some(chunk) = body.data().await {
         let chunk = chunk?;
@@ -133,7 +136,7 @@ fn check_status(headers: &HeaderMap) -> Result<(), RpcError> {
 fn decode(frame: Frame) -> Result<Payload, RpcError> {
     match frame {
         Frame::Message(bytes) => Payload::decode(bytes).map_err(|e| RpcError::Unreadable(e.to_string())),
-        Frame::TooLarge(size) => Err(RpcError::Unreadable(format!("a message of {size} bytes exceeds the limit"))),
+        Frame::TooLarge { size, head } => Err(RpcError::Oversized { size, head }),
         Frame::Compressed => Err(RpcError::Unreadable("a compressed message".to_owned())),
     }
 }
@@ -150,7 +153,8 @@ enum Source {
 }
 
 impl StreamReader {
-    /// The next message; `None` at the end of the stream. A message that cannot be read is [`RpcError::Unreadable`] and does not end the stream.
+    /// The next message; `None` at the end of the stream. A message that cannot be read is [`RpcError::Unreadable`] or
+    /// [`RpcError::Oversized`] and does not end the stream.
     ///
     /// # Cancel safety
     ///

@@ -11,6 +11,7 @@ use super::{
     channel::Channel, conversation::Conversation, rpc_error::transport_fault, session::Life, settings::GrpcSettings,
 };
 use crate::{
+    log_limit::LogLimit,
     servers::{Connector, DialError, Io, Link, ServerAddress},
     transport::{Epoch, Event, EventHandler, LinkError, LinkFault, SessionInfo, StreamCounters},
 };
@@ -26,6 +27,7 @@ pub(super) struct Context {
     pub(super) handler: Arc<dyn EventHandler>,
     pub(super) signals: mpsc::Sender<Signal>,
     pub(super) counters: Arc<StreamCounters>,
+    pub(super) oversized_log: LogLimit,
 }
 
 /// What a connection tells its supervisor. Its end is told by the end of its task.
@@ -101,7 +103,7 @@ async fn connect(context: &Context, server: &ServerAddress, authority: &Arc<str>
 
 async fn serve(context: &Context, attempt: Attempt, wire: Wire, authority: &str) -> LinkError {
     let Wire { send, connection, peer, local_ip } = wire;
-    let Some(channel) = Channel::new(send, authority) else {
+    let Some(channel) = Channel::new(send, authority, context.settings.max_message_size) else {
         return LinkFault::Protocol(Arc::from("the server's name is no HTTP authority")).at(&peer);
     };
     let life = Arc::new(Life::new(Arc::clone(&peer)));

@@ -6,7 +6,7 @@ use nacos_proto::{
     Payload, ResponseError, code,
     grpc::{HealthCheckRequest, HealthCheckResponse},
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::{
     channel::Channel,
@@ -19,7 +19,7 @@ use super::{
     traffic::Traffic,
 };
 use crate::config::Protocol;
-use crate::transport::{Epoch, Event, Freshness, Handover, LinkFault, Origin, SessionInfo};
+use crate::transport::{CallError, Epoch, Event, Freshness, Handover, LinkFault, Origin, SessionInfo};
 
 /// One connection's talk with its server.
 pub(super) struct Conversation<'a> {
@@ -176,6 +176,17 @@ async fn answer(
             tracing::warn!(%epoch, kind, error = why, "a message of the server cannot be read");
             let Some(id) = id else { return Ok(false) };
             stream.nack(id).await?;
+            Ok(true)
+        }
+        Incoming::Oversized { id, size } => {
+            context.counters.unreadable();
+            if let Some(left_out) = context.oversized_log.pass(Instant::now()) {
+                let error = CallError::Oversized { size };
+                tracing::error!(%epoch, %error, lines_left_out = left_out, "a list is left out, and what is known of it grows old");
+            }
+            // Acknowledged, as servers send the same again to who says no, and in the end close the connection.
+            let Some(id) = id else { return Ok(false) };
+            stream.ack_push(id).await?;
             Ok(true)
         }
         Incoming::Unknown { kind } => {

@@ -5,6 +5,8 @@ use nacos_proto::{MAX_MESSAGE_SIZE, Payload};
 use prost::Message;
 
 const PREFIX: usize = 5;
+/// So much of a message that is left out is kept: enough to know what it was.
+const HEAD: usize = 1024;
 
 /// One framed payload; `None` when it exceeds what peers accept.
 pub(super) fn encode(payload: &Payload) -> Option<Bytes> {
@@ -22,21 +24,27 @@ pub(super) fn encode(payload: &Payload) -> Option<Bytes> {
 pub(super) enum Frame {
     /// A message.
     Message(Bytes),
-    /// A message of this size, beyond the limit; its bytes are left out.
-    TooLarge(u32),
+    /// A message of this size, beyond the limit; all but its first bytes are left out.
+    TooLarge { size: u32, head: Bytes },
     /// A message in a compression that was never offered; its bytes are left out.
     Compressed,
 }
 
 /// Cuts a stream of bytes into frames. It holds at most one message of the largest size.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Decoder {
+    /// Of a message, in bytes.
+    limit: usize,
     buffer: BytesMut,
     /// Bytes of a message that is left out, still to come.
     skip: usize,
 }
 
 impl Decoder {
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, buffer: BytesMut::new(), skip: 0 }
+    }
+
     /// Takes the next bytes of the stream; then [`Decoder::next`] until it returns `None`.
     pub(super) fn push(&mut self, mut bytes: Bytes) {
         let skipped = self.skip.min(bytes.len());
@@ -53,18 +61,28 @@ impl Decoder {
         let compressed = prefix.get_u8() != 0;
         let length = prefix.get_u32();
         let size = usize::try_from(length).unwrap_or(usize::MAX);
-        if compressed || size > MAX_MESSAGE_SIZE {
-            self.buffer.advance(PREFIX);
-            let here = size.min(self.buffer.len());
-            self.buffer.advance(here);
-            self.skip = size - here;
-            return Some(if compressed { Frame::Compressed } else { Frame::TooLarge(length) });
+        if compressed {
+            self.leave_out(size);
+            return Some(Frame::Compressed);
+        }
+        if size > self.limit {
+            let head = self.buffer.get(PREFIX..PREFIX + size.min(HEAD))?;
+            let head = Bytes::copy_from_slice(head);
+            self.leave_out(size);
+            return Some(Frame::TooLarge { size: length, head });
         }
         if self.buffer.len() < PREFIX + size {
             return None;
         }
         self.buffer.advance(PREFIX);
         Some(Frame::Message(self.buffer.split_to(size).freeze()))
+    }
+
+    fn leave_out(&mut self, size: usize) {
+        self.buffer.advance(PREFIX);
+        let here = size.min(self.buffer.len());
+        self.buffer.advance(here);
+        self.skip = size - here;
     }
 }
 
@@ -73,6 +91,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    const LIMIT: usize = 1 << 20;
 
     fn frame(flag: u8, body: &[u8]) -> Vec<u8> {
         let mut out = vec![flag];
@@ -88,7 +108,7 @@ mod tests {
     #[test]
     fn a_payload_is_framed_and_read_back() {
         let payload = Payload::new("HealthCheckRequest", Bytes::from_static(b"{}"));
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::new(LIMIT);
         decoder.push(encode(&payload).unwrap());
         match decoder.next() {
             Some(Frame::Message(bytes)) => assert_eq!(Payload::decode(bytes).unwrap(), payload),
@@ -106,27 +126,41 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_left_out_and_the_next_frame_is_not() {
         let mut bytes = frame(1, b"zipped");
-        bytes.extend(frame(0, &vec![0; MAX_MESSAGE_SIZE + 1]));
+        bytes.extend(frame(0, &vec![0; LIMIT + 1]));
         bytes.extend(frame(0, b"good"));
-        let mut decoder = Decoder::default();
+        let mut decoder = Decoder::new(LIMIT);
         let mut seen = Vec::new();
         for chunk in bytes.chunks(100_000) {
             decoder.push(Bytes::copy_from_slice(chunk));
             seen.extend(all(&mut decoder));
             assert!(decoder.buffer.len() <= 100_000, "left-out bytes are not kept");
         }
-        let large = u32::try_from(MAX_MESSAGE_SIZE + 1).unwrap();
-        assert_eq!(seen, [Frame::Compressed, Frame::TooLarge(large), Frame::Message(Bytes::from_static(b"good"))]);
+        let large = Frame::TooLarge { size: u32::try_from(LIMIT + 1).unwrap(), head: vec![0; HEAD].into() };
+        assert_eq!(seen, [Frame::Compressed, large, Frame::Message(Bytes::from_static(b"good"))]);
     }
 
     proptest! {
+        #[test]
+        fn what_is_too_large_does_not_depend_on_how_it_arrives(size in 101usize..3_000, cut in 1usize..2_000) {
+            let bytes = [frame(0, &vec![7; size]), frame(0, b"good")].concat();
+            let mut decoder = Decoder::new(100);
+            let mut seen = Vec::new();
+            for chunk in bytes.chunks(cut) {
+                decoder.push(Bytes::copy_from_slice(chunk));
+                seen.extend(all(&mut decoder));
+            }
+            let head = vec![7; size.min(HEAD)].into();
+            let large = Frame::TooLarge { size: u32::try_from(size).unwrap(), head };
+            prop_assert_eq!(seen, [large, Frame::Message(Bytes::from_static(b"good"))]);
+        }
+
         #[test]
         fn frames_do_not_depend_on_how_the_bytes_arrive(
             bodies in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..50), 0..8),
             cut in 1usize..20,
         ) {
             let bytes: Vec<u8> = bodies.iter().flat_map(|body| frame(0, body)).collect();
-            let mut decoder = Decoder::default();
+            let mut decoder = Decoder::new(LIMIT);
             let mut seen = Vec::new();
             for chunk in bytes.chunks(cut) {
                 decoder.push(Bytes::copy_from_slice(chunk));
@@ -138,7 +172,7 @@ mod tests {
 
         #[test]
         fn no_bytes_panic(chunks in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..30), 0..20)) {
-            let mut decoder = Decoder::default();
+            let mut decoder = Decoder::new(LIMIT);
             for chunk in chunks {
                 decoder.push(chunk.into());
                 all(&mut decoder);

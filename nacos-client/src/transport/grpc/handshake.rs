@@ -119,7 +119,7 @@ async fn early(stream: &mut PushStream, incoming: Incoming) -> Result<Option<BTr
         // The end of the connection is the answer.
         Incoming::Reset { .. } => return Err(LinkFault::GivenUp("the server asked to move during the set-up")),
         // Nothing is subscribed yet; the server keeps an unacknowledged push for later.
-        Incoming::Push { .. } | Incoming::Unreadable { .. } | Incoming::Unknown { .. } => {
+        Incoming::Push { .. } | Incoming::Unreadable { .. } | Incoming::Oversized { .. } | Incoming::Unknown { .. } => {
             tracing::debug!(?incoming, "ignored during the set-up");
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use nacos_proto::code;
 
 use crate::transport::{CallError, LinkFault, Refusal, RefusalShape};
@@ -33,6 +34,13 @@ pub(super) enum RpcError {
     },
     /// The answer holds no message that can be read.
     Unreadable(String),
+    /// An answer or a push of this size, beyond the limit; its first bytes.
+    Oversized {
+        /// In bytes.
+        size: u32,
+        /// What is there of it.
+        head: Bytes,
+    },
     /// The request is larger than servers accept; nothing was sent.
     TooLarge,
 }
@@ -64,6 +72,7 @@ impl RpcError {
             }
             Self::Status { message, .. } => refused(code::FAIL, message),
             Self::Unreadable(why) => Ok(CallError::Decode(why)),
+            Self::Oversized { size, .. } => Ok(CallError::Oversized { size }),
             Self::TooLarge => refused(code::INVALID_PARAM, "the request is too large".to_owned()),
         }
     }
@@ -77,6 +86,7 @@ impl RpcError {
             Self::Http(status) => http_fault(status),
             Self::Status { code, message } => protocol(format!("gRPC status {code}: {message}")),
             Self::Unreadable(why) => protocol(why),
+            Self::Oversized { size, .. } => protocol(CallError::Oversized { size }.to_string()),
             Self::TooLarge => protocol("the set-up is too large".to_owned()),
         }
     }

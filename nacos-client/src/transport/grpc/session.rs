@@ -214,9 +214,13 @@ fn handled(result: &Result<Reply, CallError>) -> bool {
     match result {
         Ok(_) => true,
         Err(CallError::Refused(refusal)) => !matches!(refusal.code, code::UNREGISTERED | code::BAD_GATEWAY),
-        Err(CallError::Link(_) | CallError::Unreachable(_) | CallError::Decode(_) | CallError::Unsupported { .. }) => {
-            false
-        }
+        Err(
+            CallError::Link(_)
+            | CallError::Unreachable(_)
+            | CallError::Decode(_)
+            | CallError::Oversized { .. }
+            | CallError::Unsupported { .. },
+        ) => false,
     }
 }
 

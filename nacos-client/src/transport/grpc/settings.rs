@@ -15,6 +15,8 @@ pub(crate) struct GrpcSettings {
     pub(crate) app_name: Arc<str>,
     /// The user's labels of the connection, sent with the prefix `app_`.
     pub(crate) labels: BTreeMap<String, String>,
+    /// Largest message taken from a server, in bytes.
+    pub(crate) max_message_size: usize,
     /// Time limits.
     pub(crate) timings: Timings,
     /// Makes the choice of the first server and the jitter repeatable.

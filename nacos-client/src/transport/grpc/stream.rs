@@ -29,6 +29,8 @@ pub(super) enum Incoming {
     Push { id: String, info: Option<ServiceInfo> },
     /// A push or another known message that cannot be read; the id if at least that can.
     Unreadable { kind: String, id: Option<String>, why: String },
+    /// A message of this size that is larger than taken; the id if it is the push of a list.
+    Oversized { id: Option<String>, size: u32 },
     /// A message this client has no use for.
     Unknown { kind: String },
 }
@@ -55,6 +57,7 @@ impl PushStream {
             Ok(Some(payload)) => Ok(parse(&payload)),
             Ok(None) => Err(LinkFault::StreamEnded),
             Err(RpcError::Unreadable(why)) => Ok(Incoming::Unreadable { kind: String::new(), id: None, why }),
+            Err(RpcError::Oversized { size, head }) => Ok(Incoming::Oversized { id: id_of_push(&head), size }),
             Err(RpcError::Connection(error)) => Err(transport_fault(error)),
             Err(RpcError::Reset(_) | RpcError::Status { .. }) => Err(LinkFault::StreamEnded),
             Err(error) => Err(error.into_setup_fault()),
@@ -122,6 +125,15 @@ fn read<M: Message>(payload: &Payload, found: impl FnOnce(M) -> Incoming) -> Inc
     }
 }
 
+/// The id of a push of which there is only the beginning: servers write it before the list.
+fn id_of_push(head: &[u8]) -> Option<String> {
+    const KEY: &str = r#""requestId":""#;
+    let text = String::from_utf8_lossy(head);
+    let (_, rest) = text.split_once(NotifySubscriberRequest::TYPE)?.1.split_once(KEY)?;
+    let (id, _) = rest.split_once('"')?;
+    Some(id.to_owned())
+}
+
 fn response_kind() -> Option<nacos_proto::Metadata> {
     Payload::new(NotifySubscriberResponse::TYPE, bytes::Bytes::new()).metadata
 }
@@ -161,6 +173,17 @@ mod tests {
             Incoming::Push { id, info: None } => assert_eq!(id, "7"),
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn the_id_of_a_push_is_in_its_beginning() {
+        let head = |kind, json: &'static str| prost::Message::encode_to_vec(&Payload::new(kind, json.into()));
+        let push = head(NotifySubscriberRequest::TYPE, r#"{"headers":{},"requestId":"7","serviceInfo":{"name":"#);
+        assert_eq!(id_of_push(&push).as_deref(), Some("7"));
+        assert_eq!(id_of_push(&head(NotifySubscriberRequest::TYPE, r#"{"serviceInfo":{"#)), None);
+        assert_eq!(id_of_push(&head("ConfigChangeNotifyRequest", r#"{"requestId":"7"}"#)), None);
+        assert_eq!(id_of_push(&head(NotifySubscriberRequest::TYPE, r#"{"requestId":"7"#)), None);
+        assert_eq!(id_of_push(&[0xff; 100]), None);
     }
 
     #[test]

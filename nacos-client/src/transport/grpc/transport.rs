@@ -20,6 +20,7 @@ use super::{
     settings::GrpcSettings,
 };
 use crate::{
+    log_limit::LogLimit,
     servers::{Connector, SystemResolver, TcpConnector},
     transport::{EventHandler, NamingTransport, Phase, StartError, StreamCounters, TransportCounts, TransportStatus},
 };
@@ -87,6 +88,7 @@ impl NamingTransport for GrpcTransport {
             handler,
             signals,
             counters: Arc::clone(&self.counters),
+            oversized_log: LogLimit::default(),
         };
         let status = StatusWriter(self.status.clone());
         let supervisor = Supervisor::new(Arc::new(context), inbox, status, self.stop.clone());

@@ -233,7 +233,7 @@ fn not_found(refused: Refused) -> LinkError {
             let (code, message) = (refusal.code, Arc::from(refusal.message));
             LinkFault::SetupRefused { code, message }.at(&server)
         }
-        other @ (CallError::Decode(_) | CallError::Unsupported { .. }) => {
+        other @ (CallError::Decode(_) | CallError::Oversized { .. } | CallError::Unsupported { .. }) => {
             LinkFault::Protocol(Arc::from(other.to_string())).at(&server)
         }
     }

@@ -10,7 +10,6 @@ use hyper_util::{
     client::legacy::{Client, Error},
     rt::TokioTimer,
 };
-use nacos_proto::MAX_MESSAGE_SIZE;
 
 use super::wire::{Dial, Ends, PoolTasks};
 use crate::{
@@ -67,6 +66,8 @@ pub(super) struct Server {
     authority: Authority,
     context_path: ContextPath,
     headers: HeaderMap,
+    /// Largest answer taken, in bytes.
+    limit: usize,
     client: Client<Dial, Full<Bytes>>,
 }
 
@@ -75,6 +76,7 @@ impl Server {
     pub(super) fn new(
         address: &ServerAddress,
         context_path: &ContextPath,
+        limit: usize,
         dial: Dial,
         tasks: PoolTasks,
     ) -> Option<Self> {
@@ -90,7 +92,7 @@ impl Server {
             .build(dial);
         let name = Arc::from(address.to_string());
         let context_path = address.path.as_ref().unwrap_or(context_path).clone();
-        Some(Self { name, authority, context_path, headers, client })
+        Some(Self { name, authority, context_path, headers, limit, client })
     }
 
     /// Sends `request` and reads the answer, in `limit` altogether.
@@ -133,10 +135,13 @@ impl Server {
 
     async fn read(&self, response: Response<Incoming>) -> Result<Answer, Failure> {
         let (head, body) = response.into_parts();
-        let body = match Limited::new(body, MAX_MESSAGE_SIZE).collect().await {
+        let body = match Limited::new(body, self.limit).collect().await {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                return Err(Failure::Unreadable(format!("an answer of more than {MAX_MESSAGE_SIZE} bytes")));
+                let limit = self.limit;
+                return Err(Failure::Unreadable(format!(
+                    "an answer of more than {limit} bytes, which is `max_message_size`"
+                )));
             }
             Err(error) => return Err(Failure::Link(LinkFault::Transport(Some(Arc::from(error))).at(&self.name))),
         };

@@ -20,6 +20,8 @@ pub(crate) struct HttpSettings {
     pub(crate) app_name: Arc<str>,
     /// How servers push.
     pub(crate) push: UdpPush,
+    /// Largest answer taken from a server, in bytes.
+    pub(crate) max_message_size: usize,
     /// Time limits.
     pub(crate) limits: HttpLimits,
     /// Makes the choice of the first server and the jitter repeatable.

@@ -80,7 +80,7 @@ impl HttpTransport {
                 pushes: Arc::clone(&self.pushes),
             };
             let tasks = PoolTasks { tasks: self.tasks.clone(), runtime: runtime.clone(), stop: self.hang_up.clone() };
-            Server::new(address, &settings.context_path, dial, tasks)
+            Server::new(address, &settings.context_path, settings.max_message_size, dial, tasks)
         });
         Servers::new(servers.collect(), rng.usize(..settings.servers.len().max(1)))
     }

@@ -21,6 +21,7 @@ pub(in crate::transport::grpc) fn settings(servers: &[&str]) -> GrpcSettings {
         namespace: Arc::from("prod"),
         app_name: Arc::from("shop"),
         labels: BTreeMap::from([("zone".to_owned(), "a".to_owned())]),
+        max_message_size: nacos_proto::MAX_MESSAGE_SIZE,
         timings: Timings::default(),
         seed: Some(1),
     }

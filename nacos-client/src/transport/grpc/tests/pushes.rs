@@ -8,8 +8,11 @@ use nacos_proto::{
 };
 
 use crate::transport::{
-    Event, NamingTransport, TransportCounts,
-    grpc::testing::{Client, Peer, Script, register},
+    Call, CallError, Event, NamingTransport, TransportCounts,
+    grpc::{
+        GrpcSettings,
+        testing::{Answer, Client, Peer, Script, key, register, settings, standard},
+    },
 };
 
 async fn ack(peer: &mut Peer) -> (String, Ack) {
@@ -103,6 +106,35 @@ async fn cg13_what_cannot_be_read_is_refused_and_counted_and_the_stream_lives_on
     assert_eq!(ack(&mut peer).await.1.request_id.as_deref(), Some("2"));
     session.call(register()).await.unwrap();
     assert_eq!(client.transport.counts(), TransportCounts { pushes: 1, unreadable: 6, ..TransportCounts::default() });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_above_the_limit_is_left_out_and_ends_nothing() {
+    const LIMIT: usize = 64 * 1024;
+    let mut client = Client::start_with(
+        GrpcSettings { max_message_size: LIMIT, ..settings(&["one", "two"]) },
+        Script {
+            answer: Box::new(|_, request| match request.kind() {
+                "ServiceQueryRequest" => Answer::Reply(Payload::new("QueryServiceResponse", vec![b' '; LIMIT].into())),
+                _ => Answer::Reply(standard(request, true)),
+            }),
+            ..Script::default()
+        },
+    );
+    let (session, mut peer) = client.connection().await;
+    let huge = format!(r#"{{"headers":{{}},"requestId":"7","serviceInfo":{{"name":"{}"}}}}"#, "x".repeat(LIMIT));
+    peer.push("NotifySubscriberRequest", huge);
+    // Who is not told that it came sends it again, and closes the connection in the end.
+    let (_, accepted) = ack(&mut peer).await;
+    assert_eq!((accepted.request_id.as_deref(), accepted.is_success()), (Some("7"), true));
+    match session.call(Call::Query { key: key() }).await {
+        Err(error @ CallError::Oversized { .. }) => assert!(error.to_string().contains("max_message_size"), "{error}"),
+        other => panic!("{other:?}"),
+    }
+    push(&mut peer, "8", 1);
+    pushed(&mut client).await;
+    session.call(register()).await.unwrap();
+    assert_eq!(client.transport.counts(), TransportCounts { pushes: 1, unreadable: 1, ..TransportCounts::default() });
 }
 
 #[tokio::test(start_paused = true)]
