@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use bytes::Bytes;
+use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -151,11 +152,11 @@ impl Context {
         F::Output: Send + 'static,
     {
         let watch = PanicWatch(Arc::clone(self));
-        self.tasks.spawn(async move {
-            let output = task.await;
+        // No block that awaits the task: it would hold it twice, and there is one for each connection and each request.
+        self.tasks.spawn(task.map(move |output| {
             drop(watch);
             output
-        });
+        }));
     }
 
     /// Whether the server does what it is there for.

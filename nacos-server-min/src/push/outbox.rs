@@ -120,6 +120,8 @@ impl Outbox {
         }
         let id = StreamId(state.next_stream);
         state.next_stream += 1;
+        // Mostly there is no other.
+        state.streams.reserve_exact(1);
         state.streams.push(Stream { id, control: VecDeque::new(), waker: None, set_up: false, ended: None });
         Some(id)
     }
