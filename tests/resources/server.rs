@@ -7,7 +7,7 @@ use nacos_proto::grpc::{
     BATCH_REGISTER, BatchInstanceRequest, BatchInstanceResponse, ConnectionSetupRequest, Instance as WireInstance,
     InstanceRequest, InstanceResponse, Message, REGISTER, Response, ServerCheckRequest, ServerCheckResponse,
 };
-use nacos_proto::{Payload, REQUEST_PATH};
+use nacos_proto::{Payload, REQUEST_PATH, STREAM_PATH};
 use nacos_server_min::Server;
 use nacos_tests::raw::Connection;
 use prost::Message as _;
@@ -24,6 +24,11 @@ mod attacker;
 #[path = "../e2e/support/wait.rs"]
 #[allow(dead_code, reason = "only a part of it is used here")]
 mod wait;
+
+/// Kinds of HTTP/2 frames, and a flag.
+const DATA: u8 = 0;
+const HEADERS: u8 = 1;
+const END_HEADERS: u8 = 4;
 
 const KIB: usize = 1024;
 const MIB: usize = 1024 * KIB;
@@ -123,6 +128,50 @@ fn a_change_of_a_huge_service_takes_what_one_of_a_small_service_takes() {
             taken.push(region.change().bytes_allocated);
         }
         assert!(taken[1] <= 2 * taken[0], "{taken:?} bytes for 500 changes of 10 and of 10 000 instances");
+    });
+}
+
+/// The frames of a client that opens its stream and sets up, for a peer that only ever writes them.
+fn set_up_frames() -> Vec<u8> {
+    let text = |text: &str| [&[u8::try_from(text.len()).expect("it is short")], text.as_bytes()].concat();
+    // `:method POST`, `:scheme http`, then headers that nobody is to remember.
+    let mut block = vec![0x83, 0x86, 0x04];
+    block.extend(text(STREAM_PATH));
+    for (name, value) in [("content-type", "application/grpc"), ("te", "trailers")] {
+        block.push(0);
+        block.extend([text(name), text(value)].concat());
+    }
+    let labels = [("source", "sdk"), ("module", "naming")].map(|(k, v)| (k.to_owned(), v.to_owned()));
+    let setup = ConnectionSetupRequest { labels: Some(labels.into()), ..ConnectionSetupRequest::default() };
+    let message = Payload::encode_json(&setup).encode_to_vec();
+    let length = u32::try_from(message.len()).expect("it is short").to_be_bytes();
+    let data = [&[0], &length[..], &message].concat();
+    [PREFACE, &attacker::frame(HEADERS, END_HEADERS, 1, &block), &attacker::frame(DATA, 0, 1, &data)].concat()
+}
+
+#[test]
+fn an_idle_connection_takes_little_more_than_its_http2_buffers() {
+    const MANY: usize = 1_000;
+    run(async {
+        let server = server().await;
+        let frames = set_up_frames();
+        let connect = async || {
+            let mut tcp = TcpStream::connect(server.grpc_addr()).await.expect("the server listens");
+            tcp.write_all(&frames).await.expect("the server reads");
+            tcp
+        };
+        let registered = || server.connections().iter().filter(|c| c.registered).count();
+        let first = connect().await;
+        wait_until("the first one is set up", || registered() == 1).await;
+        let before = heap();
+        let mut idle = vec![first];
+        for _ in 0..MANY {
+            idle.push(connect().await);
+        }
+        wait_until("all are set up", || registered() == MANY + 1).await;
+        let each = heap().saturating_sub(before) / MANY;
+        // Of this, 28 KiB are the buffers that the HTTP/2 implementation has for each connection, most of them never touched.
+        assert!(each < 40 * KIB, "{each} bytes for each connection");
     });
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::Request;
 use hyper::body::Incoming;
+use hyper::server::conn::http2;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
@@ -117,13 +118,7 @@ async fn serve_grpc(open: OpenConnection, stream: TcpStream) {
         return context.note_tls(connection.remote);
     }
     let io = GatedIo::new(stream, Arc::clone(connection.gate()), Arc::clone(&context.fault.gate));
-    let mut http2 = hyper::server::conn::http2::Builder::new(TrackedExecutor(Arc::clone(context)));
-    http2
-        .initial_stream_window_size(STREAM_WINDOW)
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .max_concurrent_streams(context.settings.max_streams)
-        .max_header_list_size(context.settings.max_header_size);
-    let serving = http2.serve_connection(TokioIo::new(io), GrpcService::new(Arc::clone(connection)));
+    let serving = http2(context).serve_connection(TokioIo::new(io), GrpcService::new(Arc::clone(connection)));
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,
@@ -141,6 +136,16 @@ async fn serve_grpc(open: OpenConnection, stream: TcpStream) {
     if let Err(error) = served {
         tracing::debug!(conn.id = %connection.id, %error, "connection ended");
     }
+}
+
+fn http2(context: &Arc<Context>) -> http2::Builder<TrackedExecutor> {
+    let mut http2 = http2::Builder::new(TrackedExecutor(Arc::clone(context)));
+    http2
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_concurrent_streams(context.settings.max_streams)
+        .max_header_list_size(context.settings.max_header_size);
+    http2
 }
 
 /// Looks at the first byte without taking it. `None` if none comes.
