@@ -251,7 +251,7 @@ impl Context {
             clusters: Some(clusters),
             healthy_only: false,
         };
-        self.encode(view, view.last_ref_time, request)
+        self.encode(Some(service), view, view.last_ref_time, request)
     }
 
     /// The list that answers a request about a service, known or not.
@@ -264,16 +264,10 @@ impl Context {
         };
         // The recorded server stamps the answer, not the list.
         let last_ref_time = if self.oddities.is_some() { now } else { view.last_ref_time };
-        self.encode(service, &view, last_ref_time, request)
+        self.encode(service.map(AsRef::as_ref), &view, last_ref_time, request)
     }
 
-    fn encode(
-        &self,
-        service: Option<&Arc<Service>>,
-        view: &View,
-        last_ref_time: i64,
-        request: ListRequest<'_>,
-    ) -> Bytes {
+    fn encode(&self, service: Option<&Service>, view: &View, last_ref_time: i64, request: ListRequest<'_>) -> Bytes {
         let ListRequest { group, name, form, clusters, healthy_only } = request;
         let omit_missing = self.oddities.is_some();
         self.counters.lists_encoded.add();
