@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
-use nacos_client::{InstanceAddr, ServiceKey};
-use nacos_discovery::{DiscoveryClient, NacosDiscovery, Off, RegisterError, RegistrationState, Status};
+use nacos_client::{InstanceAddr, NamingService, Protocol, ServiceKey};
+use nacos_discovery::{Discovery, DiscoveryClient, NacosDiscovery, Off, RegisterError, RegistrationState, Status};
 use nacos_server_min::Server;
 use nacos_server_min::fault::AnswerFault;
 use nacos_tests::wait::{in_time, wait_until};
@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::support::*;
 
 #[tokio::test]
-async fn g19_the_registered_port_is_the_one_listened_on_and_the_address_too() {
+async fn sc19_the_registered_port_is_the_one_listened_on_and_the_address_too() {
     let registry = registry().await;
     let (_listener, address) = listen().await;
     let me = provider(&registry).registrar().register(address).await.unwrap();
@@ -26,7 +26,7 @@ async fn g19_the_registered_port_is_the_one_listened_on_and_the_address_too() {
 }
 
 #[tokio::test]
-async fn g19_nothing_is_registered_before_it_is_ready() {
+async fn sc19_nothing_is_registered_before_it_is_ready() {
     let registry = registry().await;
     let (warm, warmed) = oneshot::channel::<()>();
     let begun = Arc::new(AtomicBool::new(false));
@@ -144,7 +144,7 @@ async fn a_status_changes_nothing_that_an_operator_set() {
 }
 
 #[tokio::test]
-async fn l04_an_instance_that_an_operator_disabled_stays_disabled() {
+async fn an_instance_that_an_operator_disabled_stays_disabled() {
     let registry = registry().await;
     let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
     let own = "/instance?serviceName=orders&ip=127.0.0.1&port=4711";
@@ -155,6 +155,21 @@ async fn l04_an_instance_that_an_operator_disabled_stays_disabled() {
     assert_eq!(me.status().await.unwrap(), Some(Status::Down), "only the operator enables it again");
     operate(&registry, "PUT", &format!("{own}&enabled=true")).await;
     assert_eq!(me.status().await.unwrap(), Some(Status::Up));
+}
+
+#[tokio::test]
+async fn over_http_a_change_takes_over_what_an_operator_made_of_the_instance() {
+    let registry = registry().await;
+    let nacos = NamingService::builder().servers([registry.server_addr()]).protocol(Protocol::Http).build().unwrap();
+    let config = settings(&registry).metadata("version", "v1").build().unwrap();
+    let discovery = Discovery::with_client(config, nacos);
+    let me = discovery.registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
+    let own = "/instance?serviceName=orders&ip=127.0.0.1&port=4711";
+    operate(&registry, "PATCH", &format!("{own}&weight=7&metadata=%7B%22version%22%3A%22v2%22%7D")).await;
+    me.set_status(Status::Down).await.unwrap();
+    let instance = me.registration().unwrap().instance;
+    assert_eq!((instance.weight, &*instance.metadata["version"]), (7.0, "v2"), "1.x has one row for both");
+    assert!(me.shutdown().await.is_clean());
 }
 
 #[tokio::test]

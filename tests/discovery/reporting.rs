@@ -21,7 +21,7 @@ async fn a_status_tells_connection_registration_and_subscriptions() {
     handle.refresh().await.unwrap();
 
     let report = discovery.status();
-    assert_eq!(report.connection.state, "connected");
+    assert_eq!((report.connection.state, report.connection.protocol.as_deref()), ("connected", Some("gRPC")));
     let registration = &report.registrations[0];
     assert_eq!((registration.state, registration.service.as_deref()), ("registered", Some("DEFAULT_GROUP@@orders")));
     let service = &report.subscriptions[0];

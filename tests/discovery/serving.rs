@@ -18,7 +18,7 @@ fn app() -> Router {
 }
 
 #[tokio::test]
-async fn g19_it_answers_before_it_is_registered() {
+async fn sc19_it_answers_before_it_is_registered() {
     let registry = registry().await;
     let (listener, address) = listen().await;
     let (warm, warmed) = oneshot::channel::<()>();

@@ -20,6 +20,7 @@ mod toggle;
 mod watch;
 
 // Needed by the implementation.
+mod edits;
 mod keeper;
 mod record;
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use nacos_client::{NamingService, StartError, Timeouts};
+use nacos_client::{NamingService, StartError};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
@@ -11,9 +11,6 @@ use tokio::time::timeout;
 use super::keeper::{Changed, Command};
 use super::shutdown::{Outcome, Sequence, ShutdownPlan, ShutdownReport};
 use super::{Readiness, Record, RegisterError, Registration, RegistrationState, RegistrationWatch};
-
-/// How long a change is waited for.
-pub(super) const ACKNOWLEDGEMENT: Duration = Timeouts::DEFAULT.request;
 
 /// This process in the registry. Cheap to clone; all clones stand for one registration.
 ///
@@ -32,19 +29,26 @@ struct Shared {
     /// `None` if the settings want no registration.
     keeper: Option<mpsc::Sender<Command>>,
     record: watch::Receiver<Record>,
+    /// How long the registry's word is waited for.
+    patience: Duration,
+}
+
+/// What a registration is made of.
+pub(super) struct Parts {
+    pub(super) nacos: NamingService,
+    pub(super) keeper: Option<mpsc::Sender<Command>>,
+    pub(super) record: watch::Receiver<Record>,
+    pub(super) patience: Duration,
+    pub(super) plan: ShutdownPlan,
+    pub(super) readiness: Readiness,
+    pub(super) runtime: Handle,
 }
 
 impl Registered {
-    pub(super) fn new(
-        nacos: NamingService,
-        keeper: Option<mpsc::Sender<Command>>,
-        record: watch::Receiver<Record>,
-        plan: ShutdownPlan,
-        readiness: Readiness,
-        runtime: Handle,
-    ) -> Self {
+    pub(super) fn new(parts: Parts) -> Self {
+        let Parts { nacos, keeper, record, patience, plan, readiness, runtime } = parts;
         readiness.run(record.clone());
-        let shared = Arc::new(Shared { nacos, keeper, record });
+        let shared = Arc::new(Shared { nacos, keeper, record, patience });
         let sequence = Arc::new(Sequence::new(plan, Arc::clone(&shared) as Arc<_>, runtime));
         Self { shared, sequence, readiness }
     }
@@ -73,7 +77,7 @@ impl Registered {
         &self.readiness
     }
 
-    /// Changes the registration and waits for the registry's word, at most 3 s. `change` is called again if another change
+    /// Changes the registration and waits for the registry's word, at most for the client's deadline. `change` is called again if another change
     /// came in between, so none is lost.
     ///
     /// Weight, metadata and the enabled flag are changed in place. Another address, cluster or service is registered
@@ -88,6 +92,7 @@ impl Registered {
     pub async fn update(&self, mut change: impl FnMut(&mut Registration)) -> Result<(), RegisterError> {
         loop {
             let (version, mut wanted) = self.current()?;
+            self.keep_edits(&mut wanted).await;
             change(&mut wanted);
             if self.command(|done| Command::Change { version, wanted, done }).await?? == Changed::Recorded {
                 break;
@@ -135,6 +140,10 @@ impl Registered {
         &self.shared.nacos
     }
 
+    pub(super) fn patience(&self) -> Duration {
+        self.shared.patience
+    }
+
     fn current(&self) -> Result<(u64, Registration), RegisterError> {
         let record = self.shared.record.borrow();
         match &record.wanted {
@@ -156,10 +165,10 @@ impl Registered {
         let mut record = self.shared.record.clone();
         let decided = record
             .wait_for(|record| !matches!(record.state, RegistrationState::Pending | RegistrationState::Failing { .. }));
-        let state = match timeout(ACKNOWLEDGEMENT, decided).await {
+        let state = match timeout(self.patience(), decided).await {
             Ok(Ok(record)) => record.state.clone(),
             Ok(Err(_)) => return Err(StartError::Closed.into()),
-            Err(_) => return Err(RegisterError::NotYet { waited: ACKNOWLEDGEMENT, state: self.state() }),
+            Err(_) => return Err(RegisterError::NotYet { waited: self.patience(), state: self.state() }),
         };
         match state {
             RegistrationState::Registered => Ok(()),

@@ -2,11 +2,12 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use nacos_client::{ConfirmError, ConnectionStatus, NamingService, ServiceKey, StartError};
+use nacos_client::{ConfirmError, ConnectionStatus, NamingService, ServiceKey, StartError, Timeouts};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
 use super::keeper::{Command, Keeper};
+use super::registered::Parts;
 use super::{
     Off, Readiness, Record, RegisterError, Registered, Registration, RegistrationState, ShutdownLimits, ShutdownPlan,
 };
@@ -152,7 +153,15 @@ impl Registrar {
         for observer in self.observers {
             observer(record.clone());
         }
-        Registered::new(self.nacos, keeper, record, self.plan, self.readiness, runtime)
+        Registered::new(Parts {
+            nacos: self.nacos,
+            keeper,
+            record,
+            patience: self.config.client().request_timeout.unwrap_or(Timeouts::DEFAULT.request),
+            plan: self.plan,
+            readiness: self.readiness,
+            runtime,
+        })
     }
 }
 

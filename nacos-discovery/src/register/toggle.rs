@@ -2,14 +2,13 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::registered::ACKNOWLEDGEMENT;
 use super::{RegisterError, Registered, RegistrationState, Status};
 
 /// How often the registry is asked whether a change has come into force; real ones show it up to 0.6 s late.
 const PACE: Duration = Duration::from_millis(100);
 
 impl Registered {
-    /// Tells consumers to use this instance or to leave it, and waits until the registry says so too, at most 3 s. Only the
+    /// Tells consumers to use this instance or to leave it, and waits until the registry says so too, at most for the client's deadline. Only the
     /// enabled flag of the registration changes; whatever an operator set for the instance stays as it is.
     ///
     /// # Errors
@@ -20,7 +19,7 @@ impl Registered {
     /// As [`Registered::update`].
     pub async fn set_status(&self, status: Status) -> Result<(), RegisterError> {
         self.update(|registration| registration.instance.enabled = status == Status::Up).await?;
-        let deadline = Instant::now() + ACKNOWLEDGEMENT;
+        let deadline = Instant::now() + self.patience();
         loop {
             match self.status().await {
                 Ok(Some(told)) if told == status => return Ok(()),

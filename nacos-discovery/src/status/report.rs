@@ -31,6 +31,9 @@ pub struct ConnectionReport {
     /// The configured server, while it is connected to one or tries it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
+    /// What is spoken on it: `gRPC` or `HTTP`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
     /// For how long it has been in this state, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub for_ms: Option<u64>,
@@ -128,14 +131,17 @@ impl StatusReport {
 
 impl ConnectionReport {
     fn new(status: ConnectionStatus, now: Instant) -> Self {
-        let plain = |state| Self { state, server: None, for_ms: None, failures: 0, last_error: None };
+        let plain = |state| Self { state, server: None, protocol: None, for_ms: None, failures: 0, last_error: None };
         match status {
             ConnectionStatus::Connecting { server, failures, last_error } => {
                 Self { server, failures, last_error, ..plain("connecting") }
             }
-            ConnectionStatus::Connected { server, since, .. } => {
-                Self { server: Some(server), for_ms: Some(age(since, now)), ..plain("connected") }
-            }
+            ConnectionStatus::Connected { server, protocol, since, .. } => Self {
+                server: Some(server),
+                protocol: Some(protocol.to_string()),
+                for_ms: Some(age(since, now)),
+                ..plain("connected")
+            },
             ConnectionStatus::Disconnected { since, failures, last_error } => {
                 Self { for_ms: Some(age(since, now)), failures, last_error, ..plain("disconnected") }
             }
