@@ -260,6 +260,18 @@ async fn without_an_address_the_list_goes_where_the_question_came_from() {
 }
 
 #[tokio::test]
+async fn a_server_on_loopback_reaches_clients_that_give_another_address_of_the_host() {
+    let server = server().await;
+    let receiver = Receiver::open("127.0.0.1").await;
+    receiver.poll_as(server.http_addr(), "serviceName=orders&clientIP=192.0.2.77").await;
+    assert_eq!(ports(&receiver.acked().await), [0u64; 0]);
+    eventually("the first list is acknowledged", async || server.counters().udp_acks == 1).await;
+    register(&server, "orders", 1, "").await;
+    assert_eq!(ports(&receiver.acked().await), [1]);
+    eventually("the second one, too", async || server.counters().udp_acks == 2).await;
+}
+
+#[tokio::test]
 async fn an_ipv6_server_pushes_to_ipv6_clients_and_one_on_all_interfaces_to_both() {
     let server = Server::builder().host("::1").start().await.expect("free ports");
     let receiver = Receiver::open("::1").await;

@@ -146,7 +146,7 @@ impl Courier {
         }
         let names = &context.registry.names;
         let who = UdpSubscriber {
-            target: canonical(target),
+            target: within_reach(context.http_addr.ip(), canonical(target)),
             clusters: names.intern(clusters),
             agent: names.intern(shortened(agent)),
             app: names.intern(shortened(app)),
@@ -355,6 +355,12 @@ fn fits(packet: &Packet, agent: &str) -> bool {
 fn is_one_host(ip: IpAddr) -> bool {
     let broadcast = matches!(ip, IpAddr::V4(v4) if v4.is_broadcast());
     !ip.is_unspecified() && !ip.is_multicast() && !broadcast
+}
+
+/// A socket at the loopback address reaches this host alone. Whatever address of this host a client gave, loopback leads to
+/// it as well, and is where its acknowledgements come from.
+fn within_reach(own: IpAddr, target: SocketAddr) -> SocketAddr {
+    if own.is_loopback() && !target.ip().is_loopback() { SocketAddr::new(own, target.port()) } else { target }
 }
 
 /// An address of the older family inside of one of the newer is the former.
