@@ -32,4 +32,6 @@ pub(crate) use settings::{HttpLimits, HttpSettings};
 pub(crate) use transport::HttpTransport;
 
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;

@@ -1,1 +1,5 @@
-
+mod beats;
+mod calls;
+mod edges;
+mod epochs;
+mod rounds;
