@@ -62,7 +62,7 @@ impl Asked {
 pub(in crate::transport::http) enum Answer {
     Say(u16, String),
     /// Answers later; what it does to the registry it does then.
-    After(Duration, Box<Answer>),
+    After(Duration, Box<Self>),
     /// What the registry says.
     Usual,
     Never,
