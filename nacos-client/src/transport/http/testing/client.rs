@@ -4,6 +4,7 @@ use tokio::sync::mpsc;
 
 use super::Net;
 use crate::{
+    config::UdpPush,
     model::{Instance, ServiceKey},
     servers::{ContextPath, ServerList},
     transport::{
@@ -14,13 +15,14 @@ use crate::{
 
 /// Settings for the given servers, with the default times.
 pub(in crate::transport::http) fn settings(servers: &[&str]) -> HttpSettings {
+    let mut quiet = UdpPush::DEFAULT;
+    quiet.enabled = false;
     HttpSettings {
         servers: ServerList::parse(servers, 1000).unwrap(),
         context_path: ContextPath::default(),
         namespace: Arc::from("prod"),
         app_name: Arc::from("shop"),
-        client_ip: None,
-        push_port: Arc::default(),
+        push: quiet,
         limits: HttpLimits::default(),
         seed: Some(1),
     }

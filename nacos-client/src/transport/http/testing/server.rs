@@ -245,7 +245,7 @@ impl fmt::Debug for Net {
 }
 
 impl Connector for Net {
-    fn connect(&self, host: Host, _: u16, _: Duration) -> BoxFuture<'static, Result<Link, DialError>> {
+    fn connect(&self, host: Host, port: u16, _: Duration) -> BoxFuture<'static, Result<Link, DialError>> {
         let net = self.clone();
         let server = host.to_string();
         Box::pin(async move {
@@ -262,7 +262,7 @@ impl Connector for Net {
                 state.connections += 1;
                 state.most_connections = state.most_connections.max(state.connections);
             }
-            let peer = Arc::from(server.as_str());
+            let peer = Arc::from(format!("{server}:{port}"));
             tokio::spawn(async move {
                 let answer = |request| {
                     let (net, server) = (net.clone(), server.clone());

@@ -1,6 +1,6 @@
 //! What each call asks, and what its answer means.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::Arc;
 
 use crate::{
     model::Instance,
@@ -79,13 +79,21 @@ async fn lists_are_asked_for_whole() {
 #[tokio::test(start_paused = true)]
 async fn subscribed_services_ask_for_pushes_where_somebody_listens() {
     let net = Net::usual();
-    let settings = settings(&["one"]);
-    let port = Arc::clone(&settings.push_port);
+    let mut settings = settings(&["127.0.0.1"]);
+    settings.push.enabled = true;
+    settings.push.client_ip = Some("10.0.0.10".parse().unwrap());
     let mut client = Client::start_with(settings, &net);
     let session = client.connected().await;
-    net.asked();
+    session.call(Call::Subscribe { key: key() }).await.unwrap();
+    // The port is announced as soon as the socket is there.
+    let mut port = None;
+    for _ in 0..1_000 {
+        session.call(Call::Query { key: key() }).await.unwrap();
+        port = port.or(net.asked().pop().and_then(|mut asked| asked.query.remove("udpPort")));
+    }
+    let port = port.expect("somebody listens");
+    session.call(Call::Unsubscribe { key: key() }).await.unwrap();
     let mut wishes = Vec::new();
-    port.store(55_000, Ordering::Relaxed);
     let calls = [
         Call::Query { key: key() },
         Call::Subscribe { key: key() },
@@ -100,7 +108,7 @@ async fn subscribed_services_ask_for_pushes_where_somebody_listens() {
         );
     }
     let none = || ("-".to_owned(), "-".to_owned());
-    let push = || ("55000".to_owned(), "10.0.0.9".to_owned());
+    let push = || (port.clone(), "10.0.0.10".to_owned());
     assert_eq!(wishes, [none(), push(), push(), none()], "unsubscribing asks nothing");
 }
 

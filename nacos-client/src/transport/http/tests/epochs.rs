@@ -19,7 +19,7 @@ async fn it_begins_when_a_server_answers_and_tells_both_ends() {
     net.refuse("three");
     let session = client.connected().await;
     let info = session.info();
-    assert_eq!((session.epoch(), &*info.server, &*info.peer), (Epoch(1), "two:8848", "two"));
+    assert_eq!((session.epoch(), &*info.server, &*info.peer), (Epoch(1), "two:8848", "two:8848"));
     assert_eq!(info.local_ip.map(|ip| ip.to_string()).as_deref(), Some("10.0.0.9"));
     assert!(info.abilities.persistent);
     assert_eq!(client.transport.status().borrow().phase, Phase::Connected);
