@@ -24,6 +24,7 @@ pub(in crate::transport::http) fn settings(servers: &[&str]) -> HttpSettings {
         app_name: Arc::from("shop"),
         push: quiet,
         limits: HttpLimits::default(),
+        max_message_size: nacos_proto::MAX_MESSAGE_SIZE,
         seed: Some(1),
     }
 }

@@ -89,7 +89,7 @@ async fn subscribed_services_ask_for_pushes_where_somebody_listens() {
     let mut port = None;
     for _ in 0..1_000 {
         session.call(Call::Query { key: key() }).await.unwrap();
-        port = port.or(net.asked().pop().and_then(|mut asked| asked.query.remove("udpPort")));
+        port = port.or_else(|| net.asked().pop().and_then(|mut asked| asked.query.remove("udpPort")));
     }
     let port = port.expect("somebody listens");
     session.call(Call::Unsubscribe { key: key() }).await.unwrap();
