@@ -27,11 +27,13 @@ use choice::{Surroundings, choose};
 /// Nothing is changed.
 pub(crate) async fn advertised(config: &DiscoveryConfig, bound: SocketAddr) -> Result<Advertised, AddressChoiceError> {
     let rules = config.address();
-    let scan = rules.ip.is_none() && bound.ip().is_unspecified();
-    let (local, route) = if scan {
-        (local::addresses()?, route::towards(config.servers(), rules.timeout).await)
+    let look = rules.ip.is_none() && bound.ip().is_unspecified();
+    let local = if look { local::addresses()? } else { Vec::new() };
+    // The route costs a look-up of the registry's name, so it is found only where it counts.
+    let route = if look && rules.network_interface.is_none() {
+        route::towards(config.servers(), rules.timeout).await
     } else {
-        (Vec::new(), Vec::new())
+        Vec::new()
     };
     let chosen = choose(rules, &Surroundings { bound: bound.ip(), local, route })?;
     chosen.log();
