@@ -126,15 +126,16 @@ pub(crate) enum MetadataChange {
     Remove(Vec<String>),
 }
 
-/// Changes the metadata of the instances of a service that `wanted` names, or of all if it names none; returns those changed.
+/// Changes the metadata of the instances of a service that `wanted` names, or of all; returns those changed.
 pub(crate) fn batch_metadata(
     context: &Context,
     key: &ServiceKey,
-    wanted: &[InstanceKey],
+    wanted: Option<&[InstanceKey]>,
     change: &MetadataChange,
 ) -> Vec<Shown> {
     let mut changed = rows(context, key);
-    changed.retain(|shown| wanted.is_empty() || wanted.iter().any(|one| one.row() == shown.instance.row()));
+    let is_wanted = |shown: &Shown| wanted.is_none_or(|all| all.iter().any(|one| one.row() == shown.instance.row()));
+    changed.retain(is_wanted);
     changed.retain(|shown| {
         let done = context.registry.set_override(key.as_ref(), shown.instance.row(), |known| match change {
             MetadataChange::Set(entries) => known.metadata.extend(entries.clone()),

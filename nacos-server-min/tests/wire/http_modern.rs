@@ -217,3 +217,28 @@ async fn an_operator_sees_connections_and_sends_clients_away() {
     let nobody = ask(addr, "GET", "/v2/core/loader/reloadClient?connectionId=nobody").await;
     assert_eq!(nobody, (200, json!("success")), "one that is not there is asked in vain");
 }
+
+#[tokio::test]
+async fn the_console_of_3_x_asks_under_paths_of_its_own() {
+    let server = server().await;
+    let addr = server.http_addr();
+    let console = async |method: &str, path: &str| {
+        let (status, body) = call(addr, method, &format!("/v3/console/ns{path}"), None).await;
+        let mut envelope: Value = serde_json::from_str(&body).expect("JSON");
+        assert_eq!((status, &envelope["code"]), (200, &json!(0)), "{path}: {body}");
+        envelope["data"].take()
+    };
+    assert_eq!(console("POST", "/service?serviceName=orders&ephemeral=true").await, "ok");
+    assert_eq!(data(addr, "POST", &format!("/v3/client/ns/instance?{ONE}&clusterName=c1")).await, "ok");
+    assert_eq!(console("PUT", &format!("/instance?{ONE}&clusterName=c1&weight=3")).await, "ok");
+    let checker = "clusterName=c1&checkPort=80&useInstancePort4Check=true&healthChecker=%7B%22type%22%3A%22NONE%22%7D";
+    assert_eq!(console("PUT", &format!("/service/cluster?serviceName=orders&{checker}")).await, "ok");
+    let page = console("GET", "/instance/list?serviceName=orders&pageNo=1&pageSize=10").await;
+    assert_eq!((&page["totalCount"], &page["pageItems"][0]["weight"]), (&json!(1), &json!(3.0)));
+    let other = console("GET", "/instance/list?serviceName=orders&clusterName=c2").await;
+    assert_eq!((&other["totalCount"], &other["pageItems"]), (&json!(0), &json!([])));
+    let detail = console("GET", "/service?serviceName=orders").await;
+    assert_eq!(detail["clusterMap"]["c1"]["healthChecker"]["type"], "NONE");
+    assert_eq!(console("GET", "/service/list?pageNo=1&pageSize=10").await["pageItems"][0]["name"], "orders");
+    assert_eq!(call(addr, "GET", "/nacos/v3/console/ns/service/list", None).await.0, 404, "it has no context path");
+}

@@ -66,6 +66,27 @@ async fn what_an_operator_says_wins_and_subscribers_hear_of_it() {
 }
 
 #[tokio::test]
+async fn a_list_of_no_instances_means_all_and_one_of_none_that_can_be_read_means_none() {
+    let server = server().await;
+    let addr = server.http_addr();
+    for last in 1..=2 {
+        ok(addr, "POST", &format!("/instance?serviceName=orders&ip=10.0.0.{last}&port=80")).await;
+    }
+    let metadata = "serviceName=orders&metadata=%7B%22v%22%3A%223%22%7D";
+    for (path, enveloped) in [("v1/ns", false), ("v2/ns", true), ("v3/admin/ns", true)] {
+        for (instances, count) in
+            [("", 2), ("&instances=", 2), ("&instances=%5B%5D", 2), ("&instances=%5B%7B%7D%5D", 0)]
+        {
+            let batch = format!("/nacos/{path}/instance/metadata/batch?{metadata}{instances}");
+            let (status, body) = call(addr, "PUT", &batch, None).await;
+            let answer: Value = serde_json::from_str(&body).expect("JSON");
+            let updated = if enveloped { &answer["data"]["updated"] } else { &answer["updated"] };
+            assert_eq!((status, updated.as_array().map(Vec::len)), (200, Some(count)), "{batch}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_an_operator_said_goes_with_the_instance() {
     let mut settings = Settings::default();
     settings.instance_metadata_after = Duration::from_secs(1);
@@ -165,7 +186,8 @@ async fn services_and_subscribers_are_found() {
         ok(addr, "POST", &format!("/instance?serviceName={service}&ip=10.0.0.1&port=1&clusterName={cluster}")).await;
     }
     let names = json_of(addr, "/service/names?expr=st.ck").await;
-    assert_eq!(names, json!({ "META-INF/services": {"public": ["g2@@stock"]}, "count": 1 }));
+    let found = json!({"public": ["g2@@stock"]});
+    assert_eq!(names, json!({ "META-INF/services": found, "services": found, "count": 1 }));
     assert_eq!(ask(addr, "GET", "/service/names?expr=%5B").await.0, 400);
     assert_eq!(json_of(addr, "/service/list?pageNo=1&pageSize=9").await, json!({ "count": 1, "doms": ["orders"] }));
     let text = "fromIndex(0) > toIndex(-1)";

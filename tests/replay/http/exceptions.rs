@@ -20,6 +20,13 @@ pub(crate) static TABLE: &[Exception] = &[
         reason: "the second registration is listed at once",
     },
     Exception {
+        against: OLDER,
+        steps: &["fresh/service-names", "service/names", "service/names-all", "service/names-unknown-ns"],
+        kinds: &[Kind::ExtraKey],
+        row: "both-service-keys",
+        reason: "the names stand under the older key as well",
+    },
+    Exception {
         against: UDP,
         steps: &["udp/no-ack/packet-2", "udp/ack-other-socket/packet-2"],
         kinds: &[Kind::Push],
@@ -95,7 +102,7 @@ pub(crate) static TABLE: &[Exception] = &[
     },
     Exception {
         against: NEWER,
-        steps: &["v3/admin-core-cluster-node-self", "v3/admin-core-cluster-node-list"],
+        steps: &["v3/admin-core-cluster-node-self", "v3/admin-core-cluster-node-list", "console3/nodes"],
         kinds: &[Kind::Value],
         row: "own-abilities",
         reason: "a node says what it can do itself, and is in no group of a consensus protocol",
@@ -144,7 +151,7 @@ pub(crate) static TABLE: &[Exception] = &[
     },
     Exception {
         against: NEWER,
-        steps: &["v3/admin-service-list-inst"],
+        steps: &["v3/admin-service-list-inst", "console3/instance-list"],
         kinds: &[Kind::Value],
         row: "batch-metadata",
         reason: "one of the instances was disabled before metadata were given to both",

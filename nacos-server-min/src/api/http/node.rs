@@ -34,6 +34,12 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/v3/admin/core/ops/ids", get(async || reply::success(&NO_IDS)))
 }
 
+/// The same for the console of 3.x, which has no context path.
+pub(super) fn console_routes() -> Router<Shared> {
+    let nodes = get(async |context, params| nodes(PROTOCOL_VERSION_3, context, params));
+    Router::new().route("/v3/console/core/cluster/nodes", nodes)
+}
+
 /// This server generates no ids that are replicated.
 const NO_IDS: [Value; 0] = [];
 

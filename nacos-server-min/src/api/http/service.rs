@@ -34,6 +34,8 @@ pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
         // The console of 3.x has no context path.
         .merge(console::probes())
         .merge(namespaces::console_routes())
+        .merge(modern::console_routes())
+        .merge(node::console_routes())
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(axum::middleware::from_fn_with_state(Arc::clone(context), count))

@@ -117,18 +117,21 @@ pub(super) fn checkers() -> Value {
     })
 }
 
-/// `[{"ip":…,"port":…,"clusterName":…},…]`; what is no instance is left out, and blank is no list.
-pub(super) fn instances(text: &str) -> Result<Vec<InstanceKey>, Broken> {
+/// `[{"ip":…,"port":…,"clusterName":…},…]`; what is no instance is left out. `None`: nothing is listed, so all are meant.
+pub(super) fn instances(text: &str) -> Result<Option<Vec<InstanceKey>>, Broken> {
     if text.trim().is_empty() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let listed: Vec<Map<String, Value>> = serde_json::from_str(text).map_err(|_| Broken)?;
+    if listed.is_empty() {
+        return Ok(None);
+    }
     let key = |one: &Map<String, Value>| {
         let port = one.get("port").and_then(Value::as_u64).and_then(|port| u16::try_from(port).ok())?;
         let cluster = text_of(one, "clusterName").filter(|text| !text.trim().is_empty());
         Some(InstanceKey::new(&text_of(one, "ip")?, port, cluster.as_deref().unwrap_or(DEFAULT_CLUSTER)))
     };
-    Ok(listed.iter().filter_map(key).collect())
+    Ok(Some(listed.iter().filter_map(key).collect()))
 }
 
 /// A number as Java reads one: a trailing `d` or `f` is part of its syntax, and so are hexadecimal numbers.
@@ -197,7 +200,9 @@ mod tests {
     #[test]
     fn lists_of_instances() {
         let read = instances(r#"[{"ip":"10.0.0.1","port":80},{"ip":"10.0.0.2","port":1,"clusterName":"c"},{}]"#);
-        assert_eq!(read, Ok(vec![InstanceKey::new("10.0.0.1", 80, "DEFAULT"), InstanceKey::new("10.0.0.2", 1, "c")]));
-        assert_eq!((instances(""), instances("[{")), (Ok(Vec::new()), Err(Broken)));
+        let listed = vec![InstanceKey::new("10.0.0.1", 80, "DEFAULT"), InstanceKey::new("10.0.0.2", 1, "c")];
+        assert_eq!(read, Ok(Some(listed)));
+        assert_eq!([instances(""), instances("[]"), instances("[{")], [Ok(None), Ok(None), Err(Broken)]);
+        assert_eq!(instances("[{}]"), Ok(Some(Vec::new())), "what cannot be read is not everything");
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::failure::{failure, no_instance, no_service};
 use super::form::{Form, Generation};
+use super::services::{MAX_PAGE, page_json};
 use crate::api::http::api_error::ApiError;
 use crate::api::http::beat::{self, Beat, BeatError};
 use crate::api::http::reply::{self, Refusal, settle};
@@ -35,6 +36,11 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/v3/admin/ns/instance/partial", put(partial))
         .route("/v3/admin/ns/instance/list", get(rows))
         .route("/v3/admin/ns/instance/metadata/batch", batch())
+}
+
+/// What the console asks about instances.
+pub(super) fn console_routes() -> Router<Shared> {
+    Router::new().route("/v3/console/ns/instance", put(update)).route("/v3/console/ns/instance/list", get(rows_page))
 }
 
 fn ok() -> Response {
@@ -230,6 +236,21 @@ async fn rows(State(context): State<Shared>, form: Form) -> Response {
     })())
 }
 
+/// A page of a service's instances, of one cluster or of all.
+async fn rows_page(State(context): State<Shared>, form: Form) -> Response {
+    settle((|| {
+        let key = form.key()?;
+        let (page, number, size) = form.page(100, MAX_PAGE)?;
+        let mut rows = ops::rows(&context, &key);
+        if let Some(cluster) = form.get("clusterName") {
+            rows.retain(|shown| &*shown.instance.cluster == cluster);
+        }
+        let (skip, take) = page.bounds();
+        let items: Vec<Value> = rows.iter().skip(skip).take(take).map(|shown| json!(shown)).collect();
+        Ok(reply::success(&page_json(rows.len(), number, size, &items)))
+    })())
+}
+
 fn not_found(text: &str) -> Refusal {
     ApiError::Server.refuse(404, text)
 }
@@ -248,7 +269,7 @@ fn batch(context: &Context, form: &Form, change: impl FnOnce(BTreeMap<String, St
     let instances = values::instances(form.get("instances").unwrap_or_default()).map_err(|values::Broken| {
         ApiError::ParameterInvalid.refuse(400, "Param 'instances' is illegal, it is no list of instances")
     })?;
-    let changed = ops::batch_metadata(context, &key, &instances, &change(form.metadata.clone()));
+    let changed = ops::batch_metadata(context, &key, instances.as_deref(), &change(form.metadata.clone()));
     let updated: Vec<String> = changed.iter().map(updated).collect();
     Ok(reply::success(&json!({ "updated": updated })))
 }

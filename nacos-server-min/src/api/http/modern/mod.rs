@@ -12,6 +12,11 @@ use axum::Router;
 
 use super::service::Shared;
 
+/// What the console of 3.x asks, under paths of its own and without context path.
+pub(super) fn console_routes() -> Router<Shared> {
+    Router::new().merge(services::console_routes()).merge(instances::console_routes())
+}
+
 /// All paths under `/v2/ns`, `/v3/client/ns` and `/v3/admin/ns`.
 pub(super) fn routes() -> Router<Shared> {
     Router::new()

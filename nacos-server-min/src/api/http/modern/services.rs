@@ -16,7 +16,8 @@ use crate::context::Context;
 use crate::ops::{self, OpError, ServiceDetail, ServiceFilter, Shown};
 use crate::registry::{ClusterMetadata, Kind, Service, ServiceMetadata};
 
-const MAX_PAGE: i32 = 500;
+/// The most that a page holds.
+pub(super) const MAX_PAGE: i32 = 500;
 
 pub(super) fn routes() -> Router<Shared> {
     let one = || post(create).put(update).delete(delete).get(detail);
@@ -26,8 +27,22 @@ pub(super) fn routes() -> Router<Shared> {
         .route("/v3/admin/ns/service", one())
         .route("/v3/admin/ns/service/list", get(overview))
         .route("/v3/admin/ns/service/subscribers", get(subscribers))
-        .route("/v3/admin/ns/service/selector/types", get(async || reply::success(&["label", "none"])))
+        .route("/v3/admin/ns/service/selector/types", get(selector_types))
         .route("/v3/admin/ns/cluster", put(set_cluster))
+}
+
+/// As [`routes`], for the console.
+pub(super) fn console_routes() -> Router<Shared> {
+    Router::new()
+        .route("/v3/console/ns/service", post(create).put(update).delete(delete).get(detail))
+        .route("/v3/console/ns/service/list", get(overview))
+        .route("/v3/console/ns/service/subscribers", get(subscribers))
+        .route("/v3/console/ns/service/selector/types", get(selector_types))
+        .route("/v3/console/ns/service/cluster", put(set_cluster))
+}
+
+async fn selector_types() -> Response {
+    reply::success(&["label", "none"])
 }
 
 fn ok() -> Response {

@@ -21,13 +21,9 @@ pub(super) fn remove(context: &Context, asked: &Asked) -> Outcome {
 
 fn change(context: &Context, asked: &Asked, change: &MetadataChange) -> Outcome {
     let service = asked.service()?;
-    let listed = asked.get("instances");
-    let wanted = values::instances(listed.unwrap_or_default())
+    let wanted = values::instances(asked.get("instances").unwrap_or_default())
         .map_err(|values::Broken| refuse("Param 'instances' is illegal, it should be a JSON list of instances"))?;
-    if listed.is_some() && wanted.is_empty() {
-        return Ok(reply::json_of(200, &json!({ "updated": [] })));
-    }
-    let changed = ops::batch_metadata(context, &service, &wanted, change);
+    let changed = ops::batch_metadata(context, &service, wanted.as_deref(), change);
     let updated: Vec<String> = changed.iter().map(described).collect();
     Ok(reply::json_of(200, &json!({ "updated": updated })))
 }

@@ -50,8 +50,8 @@ pub(super) fn names(context: &Context, asked: &Asked) -> Outcome {
             found.entry(service.namespace.to_string()).or_default().push(name);
         }
     }
-    // So the real server calls it since a slip in 2.2.4.
-    Ok(reply::json_of(200, &json!({ "META-INF/services": found, "count": count })))
+    // The real server has called it otherwise since a slip in 2.2.4; callers look for either.
+    Ok(reply::json_of(200, &json!({ "META-INF/services": found, "services": found, "count": count })))
 }
 
 /// `GET /v1/ns/service/subscribers`
