@@ -7,9 +7,51 @@ use super::{AddressRules, ClientSettings, HeartBeat, Listen, Management, Shutdow
 /// The server used when none is named.
 pub(crate) const DEFAULT_SERVER: &str = "127.0.0.1:8848";
 
-/// The validated settings of discovery and registration.
+/// The validated settings of discovery and registration, by the names of Spring Cloud Alibaba. A name given here without a
+/// prefix stands below `spring.cloud.nacos.discovery`.
 ///
-/// A key without a prefix stands below `spring.cloud.nacos.discovery`.
+/// # Sources
+///
+/// Code counts more than the environment, that more than a file, that more than the defaults; of a file's documents the
+/// later one counts more. Documents of profiles are left out, with one line in the log for each. `server-addr` falls back
+/// to `spring.cloud.nacos.server-addr`, `service` to `spring.application.name`.
+///
+/// Names are relaxed as in Spring: `server-addr`, `serverAddr`, and in the environment both
+/// `SPRING_CLOUD_NACOS_DISCOVERY_SERVERADDR` and `…_SERVER_ADDR`. Keys of `metadata` stay as they are written, except that
+/// those of variables are in lower case. Values may hold `${name}` and `${name:default}`, where a name is a key or a variable;
+/// one that stands for nothing is an error.
+///
+/// # What is refused
+///
+/// Below the prefix an unknown key is an error that names the nearest known one, and a key whose feature is not built in
+/// (login, cloud keys, address server, cache on disk) is one that names the feature, unless its value is empty. Keys that
+/// have no effect here (such as `watch-delay`, `log-name`) are told once. Keys elsewhere are none of our business.
+/// Every error tells key, value, place, and what is accepted; passwords and keys are never shown.
+///
+/// # Examples
+///
+/// ```
+/// use nacos_discovery::DiscoveryConfig;
+///
+/// let config = DiscoveryConfig::from_yaml_str(
+///     "
+/// spring:
+///   application.name: order-service
+///   cloud.nacos.discovery:
+///     server-addr: ${NACOS_SERVER:127.0.0.1:8848}
+///     metadata: {version: v2}
+/// ",
+/// )?;
+/// assert_eq!((config.service(), &*config.metadata()["version"]), (Some("order-service"), "v2"));
+///
+/// let error = DiscoveryConfig::builder().yaml_str("spring.cloud.nacos.discovery.server-adr: x")?.build().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "YAML text, line 1: unknown key spring.cloud.nacos.discovery.server-adr, did you mean \
+///      spring.cloud.nacos.discovery.server-addr?"
+/// );
+/// # Ok::<(), nacos_discovery::DiscoveryConfigError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct DiscoveryConfig {
     pub(crate) enabled: bool,
