@@ -204,6 +204,9 @@ pub struct Exchange {
     pub form: Option<String>,
     /// Any other body.
     pub body: Option<String>,
+    /// The pause before the call in milliseconds, where it means something.
+    #[serde(default)]
+    pub delay_ms: u64,
     /// The answer's status.
     pub status: u16,
     /// The answer's content type.

@@ -26,24 +26,6 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ),
     ("there are no users yet", &["auth"]),
     (
-        "nobody beats yet",
-        &[
-            "beat",
-            "expiry",
-            "kind/beat-on-persistent",
-            "kind/full-beat-on-persistent",
-            "switch/put-beat",
-            "switch/lightbeat-off-beat",
-            "v2/beat",
-            "v2/beat-bare",
-            "v2/beat-unknown",
-            "v3/client-beat",
-            "v3/client-beat-unknown",
-            "v3/client-beat-unknown-service",
-            "extra/put-form-beat-only",
-        ],
-    ),
-    (
         "the console of 3.x has a port of its own with fewer paths; ours are all on one port",
         &[
             "console3/v1-liveness",
@@ -69,6 +51,8 @@ const CHAINS: &[&[&str]] = &[
     &["protect"],
     &["kind"],
     &["update"],
+    &["beat"],
+    &["expiry"],
     &["batch"],
     &["invalid", "service", "switch", "v2"],
     &["cluster", "health"],
@@ -94,6 +78,9 @@ pub(crate) const SHAPE: &[&str] = &[
     "v3/admin-core-ops-ids",
     "console3/service-list",
 ];
+
+/// The group in which time goes by: its pauses are part of the recording.
+pub(crate) const TIMED: &str = "expiry";
 
 /// The calls, by chain.
 pub(crate) fn chains(calls: Vec<Exchange>) -> Vec<Vec<Exchange>> {
