@@ -37,18 +37,46 @@ impl Link {
             self.more().await?;
         };
         let head = std::str::from_utf8(&head)?;
-        let length = head.lines().filter_map(|line| line.split_once(':')).find_map(|(name, value)| {
-            name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().ok()).flatten()
-        });
-        let length = length.ok_or("an answer without a length")?;
-        while self.buffer.len() < length {
-            self.more().await?;
-        }
-        let body = self.buffer.split_to(length).freeze();
+        let field = |wanted: &str| {
+            let mut fields = head.lines().filter_map(|line| line.split_once(':'));
+            fields.find_map(|(name, value)| name.eq_ignore_ascii_case(wanted).then(|| value.trim()))
+        };
+        let body = match field("content-length") {
+            Some(length) => self.exactly(length.parse()?).await?,
+            None if field("transfer-encoding") == Some("chunked") => self.chunks().await?,
+            None => return Err("an answer without a length".into()),
+        };
         if !head.starts_with("HTTP/1.1 200 ") {
             return Err(format!("{method} {target}: {head}{}", String::from_utf8_lossy(&body)).into());
         }
         Ok(body)
+    }
+
+    async fn exactly(&mut self, length: usize) -> Result<Bytes, Failure> {
+        while self.buffer.len() < length {
+            self.more().await?;
+        }
+        Ok(self.buffer.split_to(length).freeze())
+    }
+
+    /// The chunks of a body, put together.
+    async fn chunks(&mut self) -> Result<Bytes, Failure> {
+        let mut body = BytesMut::new();
+        loop {
+            let end = loop {
+                if let Some(end) = self.buffer.windows(2).position(|window| window == b"\r\n") {
+                    break end;
+                }
+                self.more().await?;
+            };
+            let size = self.buffer.split_to(end + 2);
+            let size = usize::from_str_radix(std::str::from_utf8(&size)?.trim(), 16)?;
+            let chunk = self.exactly(size + 2).await?;
+            if size == 0 {
+                return Ok(body.freeze());
+            }
+            body.extend_from_slice(&chunk[..size]);
+        }
     }
 
     async fn more(&mut self) -> Result<(), Failure> {
@@ -73,15 +101,23 @@ impl Request {
 
     /// Registers an instance with an address of its own, as the first generation of clients does.
     pub(crate) fn register(service: &str, number: usize) -> Self {
-        let [_, b, c, d] = u32::try_from(number).unwrap_or_default().to_be_bytes();
-        let query = format!("serviceName={service}&ip=10.{b}.{c}.{d}&port=8080");
-        Self { method: "POST", target: format!("/nacos/v1/ns/instance?{query}") }
+        Self { method: "POST", target: format!("/nacos/v1/ns/instance?{}", address(service, number)) }
+    }
+
+    /// A light beat of such an instance.
+    pub(crate) fn beat(service: &str, number: usize) -> Self {
+        Self { method: "PUT", target: format!("/nacos/v1/ns/instance/beat?{}", address(service, number)) }
     }
 
     /// The list of a service.
     pub(crate) fn list(service: &str) -> Self {
         Self::get(format!("/nacos/v1/ns/instance/list?serviceName={service}"))
     }
+}
+
+fn address(service: &str, number: usize) -> String {
+    let [_, b, c, d] = u32::try_from(number).unwrap_or_default().to_be_bytes();
+    format!("serviceName={service}&ip=10.{b}.{c}.{d}&port=8080")
 }
 
 /// Seconds that so many requests take over so many connections; `make` gets their numbers.

@@ -1,5 +1,6 @@
 //! Measures the project beside the crate `nacos-sdk` and beside a server that does nothing; see `BENCHMARKS.md`.
 
+mod beats;
 mod connections;
 mod fanout;
 mod http;
@@ -82,6 +83,8 @@ enum Part {
     Connections,
     /// Lists and registrations per second over HTTP, beside an axum server that does nothing.
     Http,
+    /// Beats per second over HTTP, and what 14 000 and 30 000 beating instances cost.
+    Beats,
     /// What a change costs in a service with very many instances.
     Huge,
     /// Runs a server until it is killed (used by most parts above).
@@ -172,6 +175,9 @@ async fn of_the_server(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
     }
     if matches!(part, Part::All | Part::Http) {
         done.push(shown(&http::run(scale).await?));
+    }
+    if matches!(part, Part::All | Part::Beats) {
+        done.extend(beats::run(scale).await?.iter().map(shown));
     }
     if matches!(part, Part::All | Part::Huge) {
         done.push(shown(&huge::run(scale).await?));

@@ -1,11 +1,14 @@
 //! Servers in processes of their own: to be killed, or so that only their memory and processor time is counted.
 
+use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::http_load::{Link, Request};
 use super::idle_http::IdleHttp;
 use super::idle_server::IdleServer;
 use super::{Failure, machine, ours};
@@ -49,6 +52,30 @@ impl Process {
             }
         }
         Err("no free port found".into())
+    }
+
+    /// A real Nacos server, which this script starts; it listens within a minute.
+    pub(crate) async fn start_real(script: &OsStr) -> Result<Self, Failure> {
+        let port = 22_500 + u16::try_from(std::process::id() % 400)?;
+        let data = std::env::temp_dir().join(format!("nacos-benches-{port}"));
+        let child = Command::new(script)
+            .args(["2.0.4.RELEASE", &port.to_string()])
+            .arg(&data)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let server = Self { child, address: (Ipv4Addr::LOCALHOST, port).into() };
+        let metrics = Request::get("/nacos/v1/ns/operator/metrics");
+        for _ in 0..600 {
+            if let Ok(mut link) = Link::open(server.address).await
+                && link.ask(&metrics).await.is_ok()
+            {
+                return Ok(server);
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        Err("the real server did not start within a minute".into())
     }
 
     /// A server that does nothing, on any port; `answer` is the size of what it says, in bytes.

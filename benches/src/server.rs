@@ -40,6 +40,11 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
     Ok(table)
 }
 
+/// Registrations per second that a Nacos server takes whose gRPC port is this, one in each service.
+pub(crate) async fn registrations(address: SocketAddr, calls: usize) -> Result<f64, Failure> {
+    rate(address, calls, Kind::Nacos).await
+}
+
 /// What listens.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
