@@ -17,13 +17,62 @@ pub(crate) const SERVICE: &str = "orders";
 /// A free port of this machine.
 pub(crate) const FREE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
+/// A server that tests can call by HTTP.
+pub(crate) trait Registry {
+    /// Its entry in the settings of a client.
+    fn entry(&self) -> String;
+
+    /// Its HTTP port.
+    fn http(&self) -> SocketAddr;
+
+    /// Whether it keeps what an operator set apart from what was registered, as servers since 2.0 do.
+    fn keeps_overrides(&self) -> bool {
+        true
+    }
+}
+
+impl Registry for Server {
+    fn entry(&self) -> String {
+        self.server_addr()
+    }
+
+    fn http(&self) -> SocketAddr {
+        self.http_addr()
+    }
+}
+
+/// The server that `NACOS_PEER` names, as address and port.
+pub(crate) struct Peer(SocketAddr);
+
+impl Peer {
+    pub(crate) fn of_environment() -> Self {
+        let named = std::env::var("NACOS_PEER").expect("NACOS_PEER names a server");
+        Self(named.parse().expect("NACOS_PEER is an address and a port"))
+    }
+}
+
+impl Registry for Peer {
+    fn entry(&self) -> String {
+        self.0.to_string()
+    }
+
+    fn http(&self) -> SocketAddr {
+        self.0
+    }
+
+    // The real 2.x at hand keeps none at all, so this is 1.x.
+    fn keeps_overrides(&self) -> bool {
+        false
+    }
+}
+
 pub(crate) async fn registry() -> Server {
     Server::builder().start().await.expect("free ports are to be had")
 }
 
 /// The settings of an application that registers [`SERVICE`].
-pub(crate) fn settings(registry: &Server) -> DiscoveryConfigBuilder {
-    DiscoveryConfig::builder().server_addr(&registry.server_addr()).service(SERVICE)
+pub(crate) fn settings(registry: &impl Registry) -> DiscoveryConfigBuilder {
+    DiscoveryConfig::builder().server_addr(&registry.entry()).service(SERVICE)
 }
 
 pub(crate) fn application(settings: DiscoveryConfigBuilder) -> Discovery {
@@ -31,7 +80,7 @@ pub(crate) fn application(settings: DiscoveryConfigBuilder) -> Discovery {
 }
 
 /// An application that registers [`SERVICE`] there.
-pub(crate) fn provider(registry: &Server) -> Discovery {
+pub(crate) fn provider(registry: &impl Registry) -> Discovery {
     application(settings(registry))
 }
 
@@ -50,8 +99,8 @@ pub(crate) fn short() -> ShutdownLimits {
 }
 
 /// Calls the registry's HTTP port; what is no JSON is a text.
-pub(crate) async fn operate(registry: &Server, method: &str, target: &str) -> Value {
-    let (status, body) = fetch(registry.http_addr(), method, &format!("/nacos/v1/ns{target}")).await;
+pub(crate) async fn operate(registry: &impl Registry, method: &str, target: &str) -> Value {
+    let (status, body) = fetch(registry.http(), method, &format!("/nacos/v1/ns{target}")).await;
     assert_eq!(status, 200, "{method} {target}: {body}");
     body
 }
@@ -64,13 +113,13 @@ pub(crate) async fn fetch(server: SocketAddr, method: &str, target: &str) -> (u1
 }
 
 /// What the registry tells consumers of a service.
-pub(crate) async fn listed(registry: &Server, service: &str) -> Vec<Value> {
+pub(crate) async fn listed(registry: &impl Registry, service: &str) -> Vec<Value> {
     let answer = operate(registry, "GET", &format!("/instance/list?serviceName={service}")).await;
     answer["hosts"].as_array().cloned().unwrap_or_default()
 }
 
 /// Waits until the registry lists this many instances of a service.
-pub(crate) async fn until_listed(registry: &Server, service: &str, count: usize) -> Vec<Value> {
+pub(crate) async fn until_listed(registry: &impl Registry, service: &str, count: usize) -> Vec<Value> {
     eventually(&format!("{count} instances of {service}"), async || {
         Some(listed(registry, service).await).filter(|hosts| hosts.len() == count)
     })

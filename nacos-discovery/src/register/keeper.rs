@@ -1,4 +1,4 @@
-use nacos_client::{ConfirmError, NamingService, Registration as Held};
+use nacos_client::{ConfirmError, NamingService, Registration as Held, RegistrationStatus, StartError};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{Record, RegisterError, Registration, RegistrationState};
@@ -10,7 +10,9 @@ const INBOX: usize = 8;
 pub(super) enum Command {
     /// Make it `wanted`, if nobody changed it since `version`.
     Change { version: u64, wanted: Registration, done: oneshot::Sender<Result<Changed, RegisterError>> },
-    /// Take it back.
+    /// Take it out of the registry until it is wanted enabled again.
+    Withhold { done: oneshot::Sender<Result<(), ConfirmError>> },
+    /// Take it back for good.
     Withdraw { done: oneshot::Sender<Result<(), ConfirmError>> },
 }
 
@@ -26,7 +28,8 @@ pub(super) enum Changed {
 /// Owns the registration: the one place where it is changed, moved and taken back.
 pub(super) struct Keeper {
     nacos: NamingService,
-    held: Held,
+    /// `None` while it is withheld.
+    held: Option<Held>,
     commands: mpsc::Receiver<Command>,
     record: watch::Sender<Record>,
 }
@@ -42,7 +45,7 @@ impl Keeper {
         let state = RegistrationState::from(held.status());
         log(&state, Some(&wanted));
         let (record, receiver) = watch::channel(Record::new(state, Some(wanted)));
-        let keeper = Self { nacos, held, commands, record };
+        let keeper = Self { nacos, held: Some(held), commands, record };
         // Ends when the registration is taken back, by a command or because all who could send one are gone, and when the
         // client is shut down.
         tokio::spawn(keeper.run());
@@ -51,38 +54,42 @@ impl Keeper {
 
     async fn run(mut self) {
         loop {
-            let seen = self.held.status();
-            self.publish(seen.clone().into());
+            let seen = self.held.as_ref().map(Held::status);
+            self.publish(seen.clone().map_or(RegistrationState::Withheld, Into::into));
             let command = tokio::select! {
                 command = self.commands.recv() => command,
-                status = self.held.status_changed(&seen) => match status {
-                    Ok(_) => continue,
+                changed = changed(self.held.as_ref(), seen) => match changed {
+                    Ok(()) => continue,
                     Err(_) => return self.publish(RegistrationState::Deregistered),
                 },
             };
             match command {
                 Some(Command::Change { version, wanted, done }) => {
                     let result = self.change(version, wanted).await;
-                    self.publish(self.held.status().into());
+                    self.publish(self.state());
                     // Nobody waits any more: then nobody has to know.
                     drop(done.send(result));
                 }
+                Some(Command::Withhold { done }) => drop(done.send(withdraw(self.held.take()).await)),
                 Some(Command::Withdraw { done }) => {
-                    let (held, record) = (self.held, self.record);
-                    let result = held.withdraw().await;
-                    record.send_modify(|record| record.state = RegistrationState::Deregistered);
+                    let result = withdraw(self.held.take()).await;
+                    self.publish(RegistrationState::Deregistered);
                     drop(done.send(result));
                     return;
                 }
                 None => {
-                    tracing::info!(service = %self.held.service(), "deregistering: its handle was dropped");
-                    if let Err(error) = self.held.withdraw().await {
+                    tracing::info!("deregistering: the handle of the registration was dropped");
+                    if let Err(error) = withdraw(self.held.take()).await {
                         tracing::warn!(%error, "left without the registry's word");
                     }
                     return;
                 }
             }
         }
+    }
+
+    fn state(&self) -> RegistrationState {
+        self.held.as_ref().map_or(RegistrationState::Withheld, |held| held.status().into())
     }
 
     async fn change(&mut self, version: u64, wanted: Registration) -> Result<Changed, RegisterError> {
@@ -93,10 +100,13 @@ impl Keeper {
         if current != version {
             return Ok(Changed::Overtaken);
         }
-        if now.is_some_and(|now| now.is_same_place(&wanted)) {
-            self.held.update(|_| wanted.instance.clone())?;
-        } else {
-            self.relocate(&wanted).await?;
+        match &self.held {
+            None if !wanted.instance.enabled => {}
+            None => self.held = Some(self.nacos.service(&wanted.service)?.register(wanted.instance.clone())?),
+            Some(held) if now.is_some_and(|now| now.is_same_place(&wanted)) => {
+                held.update(|_| wanted.instance.clone())?;
+            }
+            Some(_) => self.relocate(&wanted).await?,
         }
         self.record.send_modify(|record| {
             record.version += 1;
@@ -108,17 +118,16 @@ impl Keeper {
     /// First registered at the new place, then deregistered at the old one, so that the service is never without it.
     async fn relocate(&mut self, wanted: &Registration) -> Result<(), RegisterError> {
         let new = self.nacos.service(&wanted.service)?.register(wanted.instance.clone())?;
-        match new.confirmed().await {
-            Ok(()) => {}
+        match (new.confirmed().await, &self.held) {
+            (Ok(()), _) => {}
             // Such a server holds one instance of a service for one client, and replaces it in one step.
-            Err(ConfirmError::Unsupported { .. }) if self.held.service() == &wanted.service => {
+            (Err(ConfirmError::Unsupported { .. }), Some(held)) if held.service() == &wanted.service => {
                 drop(new);
-                return Ok(self.held.update(|_| wanted.instance.clone())?);
+                return Ok(held.update(|_| wanted.instance.clone())?);
             }
-            Err(error) => return Err(error.into()),
+            (Err(error), _) => return Err(error.into()),
         }
-        let old = std::mem::replace(&mut self.held, new);
-        if let Err(error) = old.withdraw().await {
+        if let Err(error) = withdraw(self.held.replace(new)).await {
             tracing::warn!(%error, "moved, but the old place is left without the registry's word");
         }
         Ok(())
@@ -139,12 +148,28 @@ impl Keeper {
     }
 }
 
+/// Waits until the status of what is held is another one than `seen`.
+async fn changed(held: Option<&Held>, seen: Option<RegistrationStatus>) -> Result<(), StartError> {
+    match held.zip(seen) {
+        Some((held, seen)) => held.status_changed(&seen).await.map(drop),
+        None => std::future::pending().await,
+    }
+}
+
+async fn withdraw(held: Option<Held>) -> Result<(), ConfirmError> {
+    match held {
+        Some(held) => held.withdraw().await,
+        None => Ok(()),
+    }
+}
+
 /// One line for every change of kind; failures in a row are one kind.
 fn log(state: &RegistrationState, wanted: Option<&Registration>) {
     let Some(Registration { service, instance }) = wanted else { return };
     match state {
         RegistrationState::Registered => tracing::info!(%service, %instance, "registered"),
         RegistrationState::Pending => tracing::debug!(%service, %instance, "registration pending"),
+        RegistrationState::Withheld => tracing::info!(%service, %instance, "out of the registry until it is up again"),
         RegistrationState::Deregistered => tracing::info!(%service, %instance, "deregistered"),
         state => tracing::warn!(%service, %instance, %state, "not registered"),
     }

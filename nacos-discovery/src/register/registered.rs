@@ -152,7 +152,10 @@ impl Registered {
         }
     }
 
-    async fn command<T>(&self, command: impl FnOnce(oneshot::Sender<T>) -> Command) -> Result<T, RegisterError> {
+    pub(super) async fn command<T>(
+        &self,
+        command: impl FnOnce(oneshot::Sender<T>) -> Command,
+    ) -> Result<T, RegisterError> {
         let (done, answer) = oneshot::channel();
         let keeper = self.shared.keeper.as_ref().ok_or_else(|| RegisterError::NotRegistered(self.state()))?;
         let gone = || RegisterError::NotRegistered(self.state());
@@ -171,7 +174,7 @@ impl Registered {
             Err(_) => return Err(RegisterError::NotYet { waited: self.patience(), state: self.state() }),
         };
         match state {
-            RegistrationState::Registered => Ok(()),
+            RegistrationState::Registered | RegistrationState::Withheld => Ok(()),
             RegistrationState::Refused(refusal) => {
                 Err(RegisterError::Confirm(nacos_client::ConfirmError::Refused(refusal)))
             }

@@ -29,6 +29,8 @@ pub enum RegistrationState {
         /// First server version that can.
         needs: &'static str,
     },
+    /// It is set down, and out of the registry until it is set up again: an operator's setting would have kept it in traffic.
+    Withheld,
     /// Another registration of the same address and cluster by the same client took its place.
     Replaced,
     /// It was taken back, or the client is shut down.
@@ -56,6 +58,7 @@ impl RegistrationState {
             Self::Failing { .. } => "failing",
             Self::Refused(_) => "refused",
             Self::Unsupported { .. } => "unsupported",
+            Self::Withheld => "withheld",
             Self::Replaced => "replaced",
             Self::Deregistered => "deregistered",
         }

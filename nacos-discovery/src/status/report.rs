@@ -49,7 +49,7 @@ pub struct ConnectionReport {
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct RegistrationReport {
-    /// `off`, `pending`, `registered`, `failing`, `refused`, `unsupported`, `replaced` or `deregistered`.
+    /// `off`, `pending`, `registered`, `failing`, `refused`, `unsupported`, `withheld`, `replaced` or `deregistered`.
     pub state: &'static str,
     /// The same with all that is known, for people.
     pub detail: String,
