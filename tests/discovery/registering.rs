@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::StreamExt;
-use nacos_client::{InstanceAddr, NamingService, Protocol, ServiceKey};
+use nacos_client::{InstanceAddr, Protocol, ServiceKey};
 use nacos_discovery::{
-    Discovery, DiscoveryClient, NacosDiscovery, Off, RegisterError, RegistrationState, ShutdownPlan, Status, Traffic,
+    DiscoveryClient, NacosDiscovery, Off, RegisterError, RegistrationState, ShutdownPlan, Status, Traffic,
 };
 use nacos_server_min::Server;
 use nacos_server_min::fault::AnswerFault;
@@ -139,7 +139,8 @@ async fn a_status_keeps_an_operators_changes(registry: &impl Registry) {
     // A console replaces all settings, and so the enabled flag too; other tools change some.
     for (method, port, whole) in [("PUT", 4711, true), ("PATCH", 4712, false)] {
         let limited = |plan: ShutdownPlan| plan.limits(short()).traffic(Traffic::new());
-        let registrar = application(settings(registry).metadata("version", "v1")).registrar().plan(limited);
+        let discovery = over(registry.protocol(), registry, settings(registry).metadata("version", "v1"));
+        let registrar = discovery.registrar().plan(limited);
         let me = registrar.register(([127, 0, 0, 1], port).into()).await.expect("it registers");
         me.set_status(Status::Up).await.expect("up");
         let own = format!("/instance?serviceName=DEFAULT_GROUP@@orders&ip=127.0.0.1&port={port}");
@@ -188,9 +189,7 @@ async fn an_instance_that_an_operator_disabled_stays_disabled() {
 #[tokio::test]
 async fn over_http_a_change_takes_over_what_an_operator_made_of_the_instance() {
     let registry = registry().await;
-    let nacos = NamingService::builder().servers([registry.server_addr()]).protocol(Protocol::Http).build().unwrap();
-    let config = settings(&registry).metadata("version", "v1").build().unwrap();
-    let discovery = Discovery::with_client(config, nacos);
+    let discovery = over(Protocol::Http, &registry, settings(&registry).metadata("version", "v1"));
     let me = discovery.registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
     let own = "/instance?serviceName=orders&ip=127.0.0.1&port=4711";
     operate(&registry, "PATCH", &format!("{own}&weight=7&metadata=%7B%22version%22%3A%22v2%22%7D")).await;

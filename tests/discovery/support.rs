@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
 
+use nacos_client::{NamingService, Protocol};
 use nacos_discovery::{
     Discovery, DiscoveryConfig, DiscoveryConfigBuilder, Registered, RegistrationState, ShutdownLimits,
 };
@@ -24,6 +25,11 @@ pub(crate) trait Registry {
 
     /// Its HTTP port.
     fn http(&self) -> SocketAddr;
+
+    /// What is spoken with it.
+    fn protocol(&self) -> Protocol {
+        Protocol::Grpc
+    }
 
     /// Whether it keeps what an operator set apart from what was registered, as servers since 2.0 do.
     fn keeps_overrides(&self) -> bool {
@@ -60,6 +66,10 @@ impl Registry for Peer {
         self.0
     }
 
+    fn protocol(&self) -> Protocol {
+        Protocol::Http
+    }
+
     // The real 2.x at hand keeps none at all, so this is 1.x.
     fn keeps_overrides(&self) -> bool {
         false
@@ -77,6 +87,12 @@ pub(crate) fn settings(registry: &impl Registry) -> DiscoveryConfigBuilder {
 
 pub(crate) fn application(settings: DiscoveryConfigBuilder) -> Discovery {
     Discovery::new(settings.build().expect("valid settings")).expect("valid settings")
+}
+
+/// The same, speaking a chosen protocol.
+pub(crate) fn over(protocol: Protocol, registry: &impl Registry, settings: DiscoveryConfigBuilder) -> Discovery {
+    let nacos = NamingService::builder().servers([registry.entry()]).protocol(protocol);
+    Discovery::with_client(settings.build().expect("valid settings"), nacos.build().expect("valid settings"))
 }
 
 /// An application that registers [`SERVICE`] there.
