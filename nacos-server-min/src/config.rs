@@ -48,7 +48,7 @@ pub struct Settings {
     /// From accepting a connection to its first byte. Default 10 s.
     pub handshake_timeout: Duration,
     /// A gRPC connection without a set-up and without requests is closed after so long, and an HTTP connection on which
-    /// nothing moves. Default 60 s.
+    /// nothing moves or no whole request comes. Default 60 s.
     pub unregistered_timeout: Duration,
     /// A registered connection that was silent for so long is probed. Default 20 s.
     pub detection_idle: Duration,

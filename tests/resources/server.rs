@@ -1,6 +1,7 @@
 //! What a server takes: for changes of large services, and for clients that are broken or mean no good.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::stream::{self, StreamExt};
 use nacos_proto::grpc::{
@@ -8,7 +9,8 @@ use nacos_proto::grpc::{
     InstanceRequest, InstanceResponse, Message, REGISTER, Response, ServerCheckRequest, ServerCheckResponse,
 };
 use nacos_proto::{Payload, REQUEST_PATH, STREAM_PATH};
-use nacos_server_min::Server;
+use nacos_server_min::{Server, Settings};
+use nacos_tests::http::{self, Call};
 use nacos_tests::raw::Connection;
 use prost::Message as _;
 use stats_alloc::Region;
@@ -194,5 +196,47 @@ fn connections_that_never_finish_their_set_up_take_little() {
         wait_until("all have gone", || server.connections().is_empty()).await;
         let left = heap().saturating_sub(before);
         assert!(left < MIB, "{left} bytes are left of them");
+    });
+}
+
+/// Asks for the list of `orders` as a client of the 1.x protocol does that reads pushes at this port.
+async fn poll(server: &Server, port: usize) {
+    let query = format!("serviceName=orders&clientIP=127.0.0.1&app=shop&udpPort={port}");
+    let call = Call { method: "GET", path: "/nacos/v1/ns/instance/list", query: &query, ..Call::default() };
+    let agent = [("user-agent", "Nacos-Java-Client:v1.4.8")];
+    assert_eq!(http::call_with(server.http_addr(), call, agent).await.expect("an answer").status, 200);
+}
+
+#[test]
+fn h08_subscribers_by_udp_cost_little_and_share_one_list_however_often_it_changes() {
+    const SUBSCRIBERS: usize = 400;
+    run(async {
+        let at_first = heap();
+        let mut settings = Settings::default();
+        // Nobody answers, and nobody is to be forgotten for that.
+        settings.udp_ack_timeout = Duration::from_secs(600);
+        settings.udp_subscription_timeout = Duration::from_secs(600);
+        let server = Server::builder().settings(settings).start().await.expect("free ports are to be had");
+        let (many, one) = (writer(&server).await, writer(&server).await);
+        publish_many(&many, "orders", 100).await;
+        poll(&server, 1).await;
+        let before = heap();
+        for port in 2..SUBSCRIBERS + 2 {
+            poll(&server, port).await;
+        }
+        wait_until("all have been sent a list", || server.counters().udp_pushes > SUBSCRIBERS as u64).await;
+        let each = heap().saturating_sub(before) / SUBSCRIBERS;
+        assert!(each <= KIB, "{each} bytes for each subscriber");
+        change(&one, "orders", 50).await;
+        let before = heap();
+        change(&one, "orders", 500).await;
+        let grown = heap().saturating_sub(before);
+        assert!(grown <= 64 * KIB, "{} KiB after 500 changes that nobody acknowledged", grown / KIB);
+        assert!(server.counters().udp_pushes > 2 * SUBSCRIBERS as u64, "and they were sent");
+        assert_eq!((server.counters().udp_failed, server.counters().udp_refused), (0, 0));
+        drop((many, one));
+        server.shutdown().await;
+        let left = heap().saturating_sub(at_first);
+        assert!(left <= 64 * KIB, "{} KiB are left of the server", left / KIB);
     });
 }

@@ -173,7 +173,8 @@ async fn serve_http(
     // A body that stops in the middle, or an answer that nobody fetches, does not hold the connection for ever.
     let io = StallGuard::new(io, context.settings.unregistered_timeout);
     let mut http1 = hyper::server::conn::http1::Builder::new();
-    http1.timer(TokioTimer::new()).header_read_timeout(context.settings.handshake_timeout);
+    // This time runs between requests too, and clients that ask every 10 s keep their connection.
+    http1.timer(TokioTimer::new()).header_read_timeout(context.settings.unregistered_timeout);
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(PeerAddress(remote));
         service.call(request)

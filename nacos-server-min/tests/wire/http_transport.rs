@@ -1,10 +1,17 @@
 //! What all HTTP calls share: where parameters are read, and what answers look like.
 
 use std::net::SocketAddr;
+use std::time::{Duration, Instant};
 
-use nacos_server_min::Server;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::{BodyExt, Empty};
+use hyper_util::rt::TokioIo;
+use nacos_server_min::{Server, Settings};
+use tokio::net::TcpStream;
 
 use crate::http::{call, exchange};
+use crate::support::eventually;
 
 async fn server() -> Server {
     Server::builder().start().await.expect("free ports")
@@ -85,4 +92,22 @@ async fn a_slash_at_the_end_is_taken_before_the_third_generation() {
     ] {
         assert_eq!(call(addr, "GET", path, None).await.0, status, "{path}");
     }
+}
+
+#[tokio::test]
+async fn a_connection_is_kept_between_requests_for_longer_than_a_handshake_may_take() {
+    let mut settings = Settings::default();
+    settings.handshake_timeout = Duration::from_millis(20);
+    let server = Server::builder().settings(settings).start().await.expect("free ports");
+    let tcp = TcpStream::connect(server.http_addr()).await.expect("the server listens");
+    let (mut send, connection) = hyper::client::conn::http1::handshake(TokioIo::new(tcp)).await.expect("HTTP/1");
+    let connection = tokio::spawn(async move { drop(connection.await) });
+    for _ in 0..2 {
+        let idle = Instant::now();
+        eventually("it was idle", async || idle.elapsed() > Duration::from_millis(100)).await;
+        let request = Request::get(LIST).header("host", "server").body(Empty::<Bytes>::new()).expect("a request");
+        let response = send.send_request(request).await.expect("the connection is still there");
+        response.into_body().collect().await.expect("a body");
+    }
+    connection.abort();
 }

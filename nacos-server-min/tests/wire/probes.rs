@@ -111,7 +111,6 @@ async fn an_instance_that_cannot_be_reached_is_unhealthy_until_it_can_and_never_
         sleep(Duration::from_millis(20)).await;
     }
     assert!(again.asked() >= 3, "three good answers, not {}", again.asked());
-    assert!(there.asked() > again.asked(), "who answers is asked more often");
     assert_eq!((server.counters().health_changes, server.counters().health_probes_denied), (2, 0));
 }
 

@@ -62,7 +62,14 @@ impl Plan {
     pub(super) fn answered(&mut self, key: Key, answer: Option<Answer>, rules: &PaceRules) -> Option<bool> {
         let entry = self.entries.get_mut(&key)?;
         entry.asked = false;
-        entry.pace.answered(answer?, rules)
+        match answer {
+            Some(answer) => entry.pace.answered(answer, rules),
+            None => {
+                // Whoever decides otherwise should not have to wait.
+                entry.pace.pause = rules.min;
+                None
+            }
+        }
     }
 
     /// As [`Pace::anew`].
@@ -112,7 +119,11 @@ mod tests {
         assert_eq!(plan.due(ms(0)), Some(A));
         assert_eq!((plan.due(ms(2_000)), plan.due(ms(4_000))), (None, None), "it has not answered yet");
         assert_eq!(plan.answered(A, None, &RULES), None);
-        assert_eq!(plan.due(ms(6_000)), Some(A));
+        assert_eq!(
+            (plan.due(ms(6_000)), plan.next()),
+            (Some(A), Some(ms(7_000))),
+            "who was not asked comes up again soon"
+        );
     }
 
     #[test]
