@@ -23,6 +23,7 @@ mod huge;
 mod lifecycle;
 mod listening;
 mod moving;
+mod over_http;
 mod picking;
 mod protection;
 mod quietness;
