@@ -1,6 +1,7 @@
 //! Measures the project beside the crate `nacos-sdk` and beside a server that does nothing; see `BENCHMARKS.md`.
 
 mod beats;
+mod client_beats;
 mod connections;
 mod fanout;
 mod http;
@@ -85,6 +86,8 @@ enum Part {
     Http,
     /// Beats per second over HTTP, and what 14 000 and 30 000 beating instances cost.
     Beats,
+    /// What the beats of 1 000 instances cost the client.
+    ClientBeats,
     /// What a change costs in a service with very many instances.
     Huge,
     /// Runs a server until it is killed (used by most parts above).
@@ -178,6 +181,9 @@ async fn of_the_server(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
     }
     if matches!(part, Part::All | Part::Beats) {
         done.extend(beats::run(scale).await?.iter().map(shown));
+    }
+    if matches!(part, Part::All | Part::ClientBeats) {
+        done.push(shown(&client_beats::run(scale).await?));
     }
     if matches!(part, Part::All | Part::Huge) {
         done.push(shown(&huge::run(scale).await?));

@@ -16,7 +16,7 @@ use crate::support::wait::{eventually, holds_while, in_time, wait_until};
 use crate::support::world::unique;
 
 /// Scenarios for both kinds of server.
-macro_rules! scenarios {
+macro_rules! in_http_worlds {
     ($($scenario:ident),+ $(,)?) => {
         mod ours {
             $(
@@ -34,7 +34,7 @@ macro_rules! scenarios {
     };
 }
 
-scenarios!(
+in_http_worlds!(
     h05_an_instance_lives_by_beats_as_often_as_its_metadata_says,
     l07_a_deregistered_instance_never_comes_back,
     cg15_everything_is_registered_again_when_the_server_was_away,
