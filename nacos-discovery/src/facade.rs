@@ -1,11 +1,10 @@
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nacos_client::{ConfigError, NamingService, ShutdownReport};
-use tokio::sync::watch;
 
-use crate::register::Record;
+use crate::register::Records;
 use crate::{CompositeDiscovery, DiscoveryClient, DiscoveryConfig, Health, NacosDiscovery, Registrar, StatusReport};
 
 /// Discovery by the settings of one application: registers it, finds others, and tells how both are doing. Cheap to clone;
@@ -34,7 +33,7 @@ struct Shared {
     nacos: NamingService,
     client: Arc<dyn DiscoveryClient>,
     /// What was registered through this, for the report.
-    records: Arc<Mutex<Vec<watch::Receiver<Record>>>>,
+    records: Arc<Records>,
 }
 
 impl Discovery {
@@ -80,23 +79,13 @@ impl Discovery {
     pub fn registrar(&self) -> Registrar {
         let records = Arc::clone(&self.shared.records);
         Registrar::new(Arc::clone(&self.shared.config), self.shared.nacos.clone())
-            .observed_by(move |record| records.lock().unwrap_or_else(PoisonError::into_inner).push(record))
+            .observed_by(move |record| records.add(record))
     }
 
     /// How everything is doing, as far as this process knows. Asks nobody, and keeps nothing up to date.
     #[must_use]
     pub fn status(&self) -> StatusReport {
-        let records: Vec<Record> = {
-            let mut records = self.shared.records.lock().unwrap_or_else(PoisonError::into_inner);
-            // Those that ended long ago are of no interest to anybody once there is a newer one.
-            let newest = records.len().saturating_sub(1);
-            let mut at = 0;
-            records.retain(|record| {
-                at += 1;
-                at > newest || record.has_changed().is_ok()
-            });
-            records.iter().map(|record| record.borrow().clone()).collect()
-        };
+        let records = self.shared.records.read();
         StatusReport::new(&self.shared.config, &self.shared.nacos, &records)
     }
 

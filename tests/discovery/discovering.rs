@@ -62,7 +62,7 @@ async fn a_watch_tells_who_comes_who_changes_and_who_goes() {
 async fn while_the_registry_is_away_the_last_list_is_served_and_marked() {
     let registry = registry().await;
     let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
-    let consumer = provider(&registry);
+    let consumer = application(impatient(settings(&registry)));
     let key = ServiceKey::new("", SERVICE);
     let mut changes = consumer.client().watch(&key).unwrap();
     while change(&mut changes).await.list.is_empty() {}
@@ -81,8 +81,8 @@ async fn while_the_registry_is_away_the_last_list_is_served_and_marked() {
 #[tokio::test]
 async fn names_of_services_are_listed_and_watched() {
     let registry = registry().await;
-    let consumer =
-        NacosDiscovery::new(provider(&registry).nacos().clone()).services_interval(Duration::from_millis(20));
+    let consumer = NacosDiscovery::new(application(impatient(settings(&registry))).nacos().clone())
+        .services_interval(Duration::from_millis(20));
     let mut names = consumer.watch_services("").unwrap();
     assert!(in_time("names", names.next()).await.unwrap().unwrap().names.is_empty());
     let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();

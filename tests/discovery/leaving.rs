@@ -8,7 +8,7 @@ use axum::Router;
 use axum::routing::get;
 use nacos_discovery::serve::Serving;
 use nacos_discovery::{Outcome, ShutdownLimits, Step};
-use nacos_server_min::Server;
+use nacos_server_min::{Behaviour, Server};
 use nacos_tests::wait::{eventually, in_time, wait_until};
 use tokio::sync::Notify;
 
@@ -44,7 +44,18 @@ async fn refuses(address: SocketAddr) -> bool {
 
 #[tokio::test]
 async fn b13_it_leaves_the_registry_first_and_answers_until_consumers_know() {
-    let registry = registry().await;
+    leaves_the_registry_first(registry().await).await;
+}
+
+#[tokio::test]
+async fn b13_the_same_with_a_registry_as_slow_and_odd_as_nacos_2_5() {
+    for seed in 1..=3 {
+        let registry = Server::builder().behaviour(Behaviour::Nacos25).seed(seed).start().await;
+        leaves_the_registry_first(registry.expect("free ports are to be had")).await;
+    }
+}
+
+async fn leaves_the_registry_first(registry: Server) {
     let gate = Gate::default();
     let mut limits = short();
     limits.propagation = Duration::from_secs(3600);
@@ -63,8 +74,8 @@ async fn b13_it_leaves_the_registry_first_and_answers_until_consumers_know() {
     assert!(!shutdown.is_finished());
 
     gate.open.notify_one();
-    assert_eq!(in_time("the answer", slow).await.unwrap(), (200, "slow".into()));
-    let report = in_time("the end", shutdown).await.unwrap();
+    assert_eq!(in_time("the answer", slow).await.expect("no panic"), (200, "slow".into()));
+    let report = in_time("the end", shutdown).await.expect("no panic");
     assert!(report.is_clean(), "{report}");
     let order: Vec<_> = report.steps.iter().map(|step| step.step).collect();
     assert_eq!(order, [Step::Deregister, Step::Propagate, Step::Drain, Step::Close]);

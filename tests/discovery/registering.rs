@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::StreamExt;
 use nacos_client::{InstanceAddr, Protocol, ServiceKey};
 use nacos_discovery::{
-    DiscoveryClient, NacosDiscovery, Off, RegisterError, RegistrationState, ShutdownPlan, Status, Traffic,
+    DiscoveryClient, DiscoveryConfig, NacosDiscovery, Off, RegisterError, RegistrationState, Status,
 };
 use nacos_server_min::Server;
 use nacos_server_min::fault::AnswerFault;
@@ -63,7 +63,7 @@ async fn a_port_of_0_is_refused_with_advice() {
 async fn without_a_name_or_switched_off_nothing_is_registered_and_it_is_ready_all_the_same() {
     let registry = registry().await;
     let server = registry.server_addr();
-    let nameless = nacos_discovery::DiscoveryConfig::builder().server_addr(&server);
+    let nameless = DiscoveryConfig::builder().server_addr(&server);
     let off = |key: &str| settings(&registry).property(&format!("spring.cloud.nacos.discovery.{key}"), "false");
     for (settings, why) in
         [(nameless, Off::NoService), (off("register-enabled"), Off::Disabled), (off("enabled"), Off::Disabled)]
@@ -83,7 +83,7 @@ async fn a_registry_that_is_away_fails_the_start_or_is_waited_for_as_the_setting
     let registry = registry().await;
     let (server, port) = (registry.server_addr(), registry.http_addr().port());
     registry.shutdown().await;
-    let settings = || nacos_discovery::DiscoveryConfig::builder().server_addr(&server).service(SERVICE);
+    let settings = || impatient(DiscoveryConfig::builder().server_addr(&server).service(SERVICE));
     let address = "127.0.0.1:4711".parse().unwrap();
 
     let strict = application(settings());
@@ -138,9 +138,8 @@ mod peer {
 async fn a_status_keeps_an_operators_changes(registry: &impl Registry) {
     // A console replaces all settings, and so the enabled flag too; other tools change some.
     for (method, port, whole) in [("PUT", 4711, true), ("PATCH", 4712, false)] {
-        let limited = |plan: ShutdownPlan| plan.limits(short()).traffic(Traffic::new());
         let discovery = over(registry.protocol(), registry, settings(registry).metadata("version", "v1"));
-        let registrar = discovery.registrar().plan(limited);
+        let registrar = discovery.registrar().plan(quick);
         let me = registrar.register(([127, 0, 0, 1], port).into()).await.expect("it registers");
         me.set_status(Status::Up).await.expect("up");
         let own = format!("/instance?serviceName=DEFAULT_GROUP@@orders&ip=127.0.0.1&port={port}");
@@ -190,7 +189,7 @@ async fn an_instance_that_an_operator_disabled_stays_disabled() {
 async fn over_http_a_change_takes_over_what_an_operator_made_of_the_instance() {
     let registry = registry().await;
     let discovery = over(Protocol::Http, &registry, settings(&registry).metadata("version", "v1"));
-    let me = discovery.registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
+    let me = discovery.registrar().plan(quick).register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
     let own = "/instance?serviceName=orders&ip=127.0.0.1&port=4711";
     operate(&registry, "PATCH", &format!("{own}&weight=7&metadata=%7B%22version%22%3A%22v2%22%7D")).await;
     me.set_status(Status::Down).await.unwrap();
@@ -256,7 +255,7 @@ async fn another_address_is_registered_before_the_old_one_goes() {
 #[tokio::test]
 async fn another_service_is_joined_before_the_old_one_is_left() {
     let registry = registry().await;
-    let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
+    let me = provider(&registry).registrar().plan(quick).register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
     me.update(|registration| registration.service = ServiceKey::new("", "orders-v2")).await.unwrap();
     assert_eq!(listed(&registry, "orders-v2").await.len(), 1);
     assert!(listed(&registry, SERVICE).await.is_empty());
@@ -290,7 +289,7 @@ async fn a_persistent_instance_is_removed_by_the_shutdown_and_by_the_drop() {
     let registry = registry().await;
     for by_drop in [false, true] {
         let discovery = application(settings(&registry).ephemeral(false));
-        let me = discovery.registrar().register("127.0.0.9:4711".parse().unwrap()).await.unwrap();
+        let me = discovery.registrar().plan(quick).register("127.0.0.9:4711".parse().unwrap()).await.unwrap();
         assert_eq!(listed(&registry, SERVICE).await[0]["ephemeral"], false);
         if by_drop {
             drop(me);

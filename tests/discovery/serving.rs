@@ -58,7 +58,13 @@ async fn a_stop_before_it_is_registered_ends_it_at_once() {
 #[tokio::test]
 async fn the_operations_come_before_the_application_and_the_rest_stays_its_own() {
     let registry = registry().await;
-    let serving = provider(&registry).serve(app()).listen_on(FREE).operations_at("/actuator").start().await.unwrap();
+    let serving = application(impatient(settings(&registry)))
+        .serve(app())
+        .listen_on(FREE)
+        .operations_at("/actuator")
+        .start()
+        .await
+        .unwrap();
     let address = serving.address();
     assert_eq!(fetch(address, "GET", "/actuator/health").await, (200, serde_json::json!({"status": "UP"})));
     assert_eq!(fetch(address, "GET", "/actuator/info").await, (200, "info".into()));

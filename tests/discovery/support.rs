@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use nacos_client::{NamingService, Protocol};
 use nacos_discovery::{
-    Discovery, DiscoveryConfig, DiscoveryConfigBuilder, Registered, RegistrationState, ShutdownLimits,
+    Discovery, DiscoveryConfig, DiscoveryConfigBuilder, Registered, RegistrationState, ShutdownLimits, ShutdownPlan,
+    Traffic,
 };
 use nacos_server_min::Server;
 use nacos_tests::http::{self, Call};
@@ -107,7 +108,17 @@ pub(crate) async fn listen() -> (TcpListener, SocketAddr) {
     (listener, address)
 }
 
-/// Limits of a shutdown in which nothing waits for long.
+/// The same settings with a deadline that may pass in a test.
+pub(crate) fn impatient(settings: DiscoveryConfigBuilder) -> DiscoveryConfigBuilder {
+    settings.property("spring.cloud.nacos.discovery.naming-request-timeout", "500")
+}
+
+/// A shutdown in which nothing waits for long.
+pub(crate) fn quick(plan: ShutdownPlan) -> ShutdownPlan {
+    plan.limits(short()).traffic(Traffic::new())
+}
+
+/// The limits of such a shutdown.
 pub(crate) fn short() -> ShutdownLimits {
     let mut limits = ShutdownLimits::default();
     limits.quiet = Duration::from_millis(50);

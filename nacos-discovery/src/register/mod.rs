@@ -23,6 +23,7 @@ mod watch;
 mod edits;
 mod keeper;
 mod record;
+mod records;
 
 pub use error::RegisterError;
 pub use readiness::{Readiness, ReadinessState};
@@ -35,3 +36,4 @@ pub use status::Status;
 pub use watch::RegistrationWatch;
 
 pub(crate) use record::Record;
+pub(crate) use records::Records;

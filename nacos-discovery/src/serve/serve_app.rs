@@ -12,7 +12,9 @@ use tokio_util::task::AbortOnDropHandle;
 use super::{ServeError, Serving, accept, counted, operations, stop_signal};
 use crate::{Discovery, Registrar, ShutdownReport, Traffic};
 
-/// An application about to be served; made by [`Discovery::serve`].
+/// An application about to be served, over HTTP/1.1 and HTTP/2 without TLS; made by [`Discovery::serve`].
+///
+/// Connections that were upgraded, to WebSocket for one, are the application's own: the shutdown does not wait for them.
 ///
 /// # Examples
 ///
