@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nacos-server-min"));
-    for name in ["PORT", "HOST", "LOG", "BEHAVIOUR", "SEED"] {
+    for name in ["PORT", "HOST", "LOG", "BEHAVIOUR", "SEED", "PROBES"] {
         command.env_remove(format!("NACOS_SERVER_{name}"));
     }
     command.kill_on_drop(true).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -141,12 +141,42 @@ async fn the_environment_is_as_good_as_the_command_line() {
     assert!(text(&refused.stderr).contains("70000"));
 }
 
+/// The answer to one request, head and all.
+async fn ask(addr: SocketAddr, request: &str) -> String {
+    let mut tcp = TcpStream::connect(addr).await.expect("it listens");
+    let head = format!("{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+    tcp.write_all(head.as_bytes()).await.expect("written");
+    let mut answer = String::new();
+    timeout(PATIENCE, tcp.read_to_string(&mut answer)).await.expect("in time").expect("UTF-8");
+    answer
+}
+
+#[tokio::test]
+async fn it_asks_the_instances_it_is_told_to_ask() {
+    // Taken and never listened at, so whoever connects is refused.
+    let nobody = tokio::net::TcpSocket::new_v4().expect("a socket");
+    nobody.bind("127.0.0.1:0".parse().expect("an address")).expect("a free port");
+    let port = nobody.local_addr().expect("bound").port();
+    let mut running = start(program().args(["--port", "0", "--log", "error", "--probes", "everywhere"])).await;
+    let one = format!("serviceName=orders&ip=127.0.0.1&port={port}&ephemeral=false");
+    assert!(ask(running.http, &format!("POST /nacos/v1/ns/instance?{one}")).await.ends_with("ok"));
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    let list = "GET /nacos/v1/ns/instance/list?serviceName=orders";
+    while !ask(running.http, list).await.contains(r#""healthy":false"#) {
+        assert!(tokio::time::Instant::now() < deadline, "it is never unhealthy");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
+}
+
 #[tokio::test]
 async fn it_explains_itself() {
     let help = output(program().arg("--help")).await;
     assert_eq!(help.status.code(), Some(0));
     let help = text(&help.stdout);
-    for word in ["--port", "--host", "--log", "--behaviour", "NACOS_SERVER_PORT", "NACOS_SERVER_HOST", "8848"] {
+    for word in
+        ["--port", "--host", "--log", "--behaviour", "--probes", "NACOS_SERVER_PORT", "NACOS_SERVER_HOST", "8848"]
+    {
         assert!(help.contains(word), "{word} in {help}");
     }
     let version = output(program().arg("--version")).await;
