@@ -14,15 +14,14 @@ use super::Failure;
 
 /// One kept connection.
 pub(crate) struct Link {
+    server: SocketAddr,
     tcp: TcpStream,
     buffer: BytesMut,
 }
 
 impl Link {
     pub(crate) async fn open(server: SocketAddr) -> Result<Self, Failure> {
-        let tcp = TcpStream::connect(server).await?;
-        tcp.set_nodelay(true)?;
-        Ok(Self { tcp, buffer: BytesMut::with_capacity(16 * 1024) })
+        Ok(Self { server, tcp: connect(server).await?, buffer: BytesMut::with_capacity(16 * 1024) })
     }
 
     /// The body of the answer to a request without a body, which has to be a success.
@@ -46,6 +45,10 @@ impl Link {
             None if field("transfer-encoding") == Some("chunked") => self.chunks().await?,
             None => return Err("an answer without a length".into()),
         };
+        // Tomcat says so after a hundred requests.
+        if field("connection").is_some_and(|value| value.eq_ignore_ascii_case("close")) {
+            self.tcp = connect(self.server).await?;
+        }
         if !head.starts_with("HTTP/1.1 200 ") {
             return Err(format!("{method} {target}: {head}{}", String::from_utf8_lossy(&body)).into());
         }
@@ -85,6 +88,12 @@ impl Link {
         }
         Ok(())
     }
+}
+
+async fn connect(server: SocketAddr) -> Result<TcpStream, Failure> {
+    let tcp = TcpStream::connect(server).await?;
+    tcp.set_nodelay(true)?;
+    Ok(tcp)
 }
 
 /// What is asked.

@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use clap::ValueEnum;
+use tempfile::TempDir;
 
 use super::http_load::{Link, Request};
 use super::idle_http::IdleHttp;
@@ -39,6 +40,8 @@ pub(crate) struct Process {
     child: Child,
     /// Where clients connect: of our server the main port, else the only one.
     address: SocketAddr,
+    /// Where a real server keeps what it writes; it goes with the process.
+    _data: Option<TempDir>,
 }
 
 impl Process {
@@ -48,7 +51,7 @@ impl Process {
         for attempt in 0..20 {
             let port = 20_000 + u16::try_from((std::process::id() + attempt * 7) % 2_000)?;
             if let Ok((child, address)) = spawn(Role::Nacos, port, 0) {
-                return Ok(Self { child, address });
+                return Ok(Self { child, address, _data: None });
             }
         }
         Err("no free port found".into())
@@ -57,15 +60,15 @@ impl Process {
     /// A real Nacos server, which this script starts; it listens within a minute.
     pub(crate) async fn start_real(script: &OsStr) -> Result<Self, Failure> {
         let port = 22_500 + u16::try_from(std::process::id() % 400)?;
-        let data = std::env::temp_dir().join(format!("nacos-benches-{port}"));
+        let data = TempDir::new()?;
         let child = Command::new(script)
             .args(["2.0.4.RELEASE", &port.to_string()])
-            .arg(&data)
+            .arg(data.path())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let server = Self { child, address: (Ipv4Addr::LOCALHOST, port).into() };
+        let server = Self { child, address: (Ipv4Addr::LOCALHOST, port).into(), _data: Some(data) };
         let metrics = Request::get("/nacos/v1/ns/operator/metrics");
         for _ in 0..600 {
             if let Ok(mut link) = Link::open(server.address).await
@@ -81,7 +84,7 @@ impl Process {
     /// A server that does nothing, on any port; `answer` is the size of what it says, in bytes.
     pub(crate) fn start_idle(role: Role, answer: usize) -> Result<Self, Failure> {
         let (child, address) = spawn(role, 0, answer)?;
-        Ok(Self { child, address })
+        Ok(Self { child, address, _data: None })
     }
 
     pub(crate) fn http(&self) -> SocketAddr {
