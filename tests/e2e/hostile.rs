@@ -119,7 +119,7 @@ async fn the_servers_verdict_is_typed_when_it_is_left_to_judge() {
 #[tokio::test]
 async fn settings_that_make_no_sense_are_named() {
     for entry in
-        ["", " ", ",;", "host:0", "host:65536", "ho st", "[::1", "::1:8848:x", "https://host", "host/path", "a?b=c"]
+        ["", " ", ",;", "host:0", "host:65536", "ho st", "[::1", "::1:8848:x", "https://host", "host/pa th", "a?b=c"]
     {
         let error = NamingService::builder().servers([entry]).build().expect_err("no such server");
         match (&error, entry.trim_matches([',', ';', ' ']).is_empty()) {

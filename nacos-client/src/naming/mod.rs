@@ -35,6 +35,7 @@ mod host_reactor;
 mod link;
 mod persistent;
 mod plan;
+mod protocols;
 mod redo;
 mod registrations;
 mod service_list;
@@ -46,7 +47,7 @@ mod work;
 mod worker;
 
 #[cfg(test)]
-mod mock;
+pub(crate) mod mock;
 #[cfg(test)]
 mod tests;
 

@@ -9,14 +9,13 @@ use futures_util::{Stream, stream};
 use super::builder::NamingServiceBuilder;
 use super::client::{Client, ShutdownReport};
 use super::handle::ServiceHandle;
+use super::protocols;
 use super::stats::ClientStats;
 use super::status::StatusWatch;
 use super::validate;
-use crate::config::{ClientConfig, Protocol};
+use crate::config::ClientConfig;
 use crate::error::{InvalidArgument, PickError, QueryError};
 use crate::model::{GroupName, Instance, IntoServiceKey, KeyRef, ServiceKey, ServiceSnapshot};
-use crate::transport::grpc::{GrpcSettings, GrpcTransport, HealthIdle, HealthTimeout, Timings};
-use crate::transport::http::{HttpLimits, HttpSettings, HttpTransport};
 use crate::transport::{Call, NamingTransport, Reply};
 
 /// Registers services and discovers others.
@@ -53,45 +52,6 @@ pub struct NamingService {
     client: Arc<Client>,
 }
 
-fn grpc_settings(config: &ClientConfig) -> GrpcSettings {
-    let t = &config.timeouts;
-    GrpcSettings {
-        servers: config.servers.clone(),
-        namespace: Arc::from(config.namespace.as_str()),
-        app_name: Arc::from(config.app_name.as_str()),
-        labels: config.labels.clone(),
-        max_message_size: config.max_message_size,
-        timings: Timings {
-            connect: t.connect,
-            server_check: t.server_check,
-            setup_ack: t.setup,
-            health_idle: HealthIdle(t.health_idle),
-            health_timeout: HealthTimeout(t.health),
-            ..Timings::default()
-        },
-        seed: None,
-    }
-}
-
-fn http_settings(config: &ClientConfig) -> HttpSettings {
-    let t = &config.timeouts;
-    HttpSettings {
-        servers: config.servers.clone(),
-        context_path: config.context_path.clone(),
-        namespace: Arc::from(config.namespace.as_str()),
-        app_name: Arc::from(config.app_name.as_str()),
-        push: config.udp_push,
-        max_message_size: config.max_message_size,
-        limits: HttpLimits {
-            connect: t.connect,
-            write: t.http,
-            read: t.http.min(t.request * 2 / 3),
-            idle: t.health_idle,
-        },
-        seed: None,
-    }
-}
-
 /// One page of the names of services.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -124,11 +84,7 @@ impl NamingService {
     /// A client with these settings. No I/O: it connects at its first use.
     #[must_use]
     pub fn new(config: ClientConfig) -> Self {
-        let transport: Arc<dyn NamingTransport> = match config.protocol {
-            // Until both can be tried.
-            Protocol::Auto | Protocol::Grpc => Arc::new(GrpcTransport::new(grpc_settings(&config))),
-            Protocol::Http => Arc::new(HttpTransport::new(http_settings(&config))),
-        };
+        let transport = protocols::transport(&config);
         Self::with_transport(config, transport)
     }
 

@@ -75,6 +75,11 @@ impl Handover {
         Self { old, _release: release.drop_guard() }
     }
 
+    /// The same handover, its connection known by another number.
+    pub(crate) fn renumbered(self, old: Epoch) -> Self {
+        Self { old, ..self }
+    }
+
     /// The connection that still serves.
     pub(crate) fn old_epoch(&self) -> Epoch {
         self.old

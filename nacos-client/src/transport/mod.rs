@@ -13,8 +13,10 @@
 //!   While a [`Handover`] is held, pushes of the old and the new epoch interleave.
 //! * [`Session::call`] always resolves: with an answer, or with [`CallError::Link`] when the epoch ends. A call without answer for the call limit (10 s) ends the epoch itself,
 //!   so the caller needs no timer and must not cancel a mutating call.
+//! * Over HTTP an epoch is a span in which some server answers. With both protocols an [`AutoTransport`] numbers the epochs of both as one sequence.
 //! * A code that means "this connection is no longer known" ends the epoch and is reported as [`CallError::Link`].
 
+mod auto;
 mod backoff;
 mod call;
 mod call_error;
@@ -28,6 +30,7 @@ mod status;
 pub(crate) mod grpc;
 pub(crate) mod http;
 
+pub(crate) use auto::{AutoTransport, Protocols};
 pub(crate) use call::{Call, Reply};
 pub(crate) use call_error::{CallClass, CallError, Refusal, RefusalShape};
 pub(crate) use counters::{StreamCounters, TransportCounts};

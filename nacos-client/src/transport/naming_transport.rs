@@ -33,6 +33,12 @@ pub(crate) trait NamingTransport: Send + Sync + 'static {
     ///
     /// Dropping the future leaves the closing under way.
     fn close(&self, deadline: Duration) -> BoxFuture<'static, bool>;
+
+    /// Closes like [`NamingTransport::close`], but leaves on the servers what outlives a connection there: it is registered
+    /// again at once by other means.
+    fn abandon(&self, deadline: Duration) -> BoxFuture<'static, bool> {
+        self.close(deadline)
+    }
 }
 
 /// Why a transport could not be started.

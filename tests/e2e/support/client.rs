@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nacos_client::{
-    ConnectionStatus, Instance, NamingService, NamingServiceBuilder, ServiceHandle, ServiceSnapshot, Subscription,
-    Timeouts,
+    ConnectionStatus, Instance, NamingService, NamingServiceBuilder, Protocol, ServiceHandle, ServiceSnapshot,
+    Subscription, Timeouts,
 };
 
 use super::wait::{in_time, wait_until};
@@ -14,7 +14,8 @@ use super::world::Registry;
 impl Registry {
     /// Settings of a client of this server.
     pub(crate) fn config(&self) -> NamingServiceBuilder {
-        NamingService::builder().servers([self.entry()])
+        // Only gRPC goes through the relay: a client that may choose would go round its faults.
+        NamingService::builder().servers([self.entry()]).protocol(Protocol::Grpc)
     }
 
     /// A client of this server with default settings.

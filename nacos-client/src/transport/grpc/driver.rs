@@ -108,7 +108,7 @@ impl Supervisor {
             if crashed {
                 self.context.handler.handle(Event::Disconnected { epoch, cause: error.clone() });
             }
-        } else if self.machine.failures() == 0 {
+        } else if self.machine.failures() == 0 && !self.context.settings.tentative {
             tracing::warn!(%epoch, error = %text, "cannot connect, trying on");
         } else {
             tracing::debug!(%epoch, error = %text, failures = self.machine.failures(), "cannot connect");

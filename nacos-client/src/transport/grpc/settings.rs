@@ -19,6 +19,8 @@ pub(crate) struct GrpcSettings {
     pub(crate) max_message_size: usize,
     /// Time limits.
     pub(crate) timings: Timings,
+    /// That nobody listens is no event worth a warning: another protocol is tried beside this one.
+    pub(crate) tentative: bool,
     /// Makes the choice of the first server and the jitter repeatable.
     pub(crate) seed: Option<u64>,
 }

@@ -1,6 +1,9 @@
 //! Feeds the state machine and does what it says: the one task that owns all epochs of a transport.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
 
 use futures_util::future::{BoxFuture, OptionFuture};
 use tokio::{runtime::Handle, sync::watch, time::Instant};
@@ -33,6 +36,8 @@ pub(super) struct Context {
     pub(super) handler: Arc<dyn EventHandler>,
     pub(super) counters: Arc<BeatCounters>,
     pub(super) pushes: Arc<Pushes>,
+    /// What is registered stays registered when the client ends.
+    pub(super) abandon: Arc<AtomicBool>,
     /// Tasks of calls and beats.
     pub(super) tasks: TaskTracker,
     pub(super) runtime: Handle,
@@ -202,7 +207,9 @@ impl Supervisor {
         let beats = Arc::clone(&serving.beats);
         let left = beats.end_all();
         serving.stop(cause, &self.context);
-        beats.deregister(left).await;
+        if !self.context.abandon.load(Ordering::Acquire) {
+            beats.deregister(left).await;
+        }
     }
 
     fn phase(&self) -> Phase {

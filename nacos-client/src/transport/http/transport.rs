@@ -2,7 +2,10 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -30,6 +33,7 @@ pub(crate) struct HttpTransport {
     connector: Arc<dyn Connector>,
     counters: Arc<BeatCounters>,
     pushes: Arc<Pushes>,
+    abandon: Arc<AtomicBool>,
     status: watch::Sender<TransportStatus>,
     /// Tells the supervisor to end; cancelled by close and by drop.
     stop: CancellationToken,
@@ -59,6 +63,7 @@ impl HttpTransport {
             settings: Arc::new(settings),
             connector,
             counters: Arc::default(),
+            abandon: Arc::default(),
             status: watch::Sender::new(TransportStatus::idle()),
             stop: CancellationToken::new(),
             hang_up: CancellationToken::new(),
@@ -109,6 +114,7 @@ impl NamingTransport for HttpTransport {
             handler,
             counters: Arc::clone(&self.counters),
             pushes: Arc::clone(&self.pushes),
+            abandon: Arc::clone(&self.abandon),
             tasks: self.tasks.clone(),
             runtime: runtime.clone(),
         };
@@ -136,6 +142,11 @@ impl NamingTransport for HttpTransport {
 
     fn counts(&self) -> TransportCounts {
         self.counters.counts().plus(self.pushes.counts())
+    }
+
+    fn abandon(&self, deadline: Duration) -> BoxFuture<'static, bool> {
+        self.abandon.store(true, Ordering::Release);
+        self.close(deadline)
     }
 
     fn close(&self, deadline: Duration) -> BoxFuture<'static, bool> {

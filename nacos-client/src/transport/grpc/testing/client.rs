@@ -23,6 +23,7 @@ pub(in crate::transport::grpc) fn settings(servers: &[&str]) -> GrpcSettings {
         labels: BTreeMap::from([("zone".to_owned(), "a".to_owned())]),
         max_message_size: nacos_proto::MAX_MESSAGE_SIZE,
         timings: Timings::default(),
+        tentative: false,
         seed: Some(1),
     }
 }

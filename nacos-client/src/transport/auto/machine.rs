@@ -1,0 +1,442 @@
+//! Which protocol serves, as a pure state machine: no sockets, no clock.
+//!
+//! ```text
+//!            Start              Up(Grpc)
+//!   Idle ─────────▶ Deciding ───────────────────────────────▶ Grpc ── Down(Grpc) ─▶ Deciding
+//!                      │ HTTP is up, and gRPC is not there       ▲ Released
+//!                      ▼ or has had its time                     │
+//!                    Http ── Elapsed ─▶ Looking ── Up(Grpc) ─▶ Moving ── Down(Grpc) ─▶ Deciding
+//!                      │ ▲                 │
+//!             Down(Http) └──── not there ──┘
+//!                      ▼
+//!                   Deciding
+//! ```
+//!
+//! gRPC is tried first and HTTP a moment later, so a client of a server that has both does nothing over HTTP.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// What gRPC may take before HTTP serves, if that answers. Below the deadline of a call, so that the first one still
+/// has time to be made.
+const LIMIT: Duration = Duration::from_millis(2_500);
+/// How much later HTTP is tried if gRPC neither connects nor fails.
+const HEAD_START: Duration = Duration::from_millis(300);
+/// How often gRPC is looked for while HTTP serves, ± 20 %: a 1.x server may be replaced by a later one.
+const LOOK: Duration = Duration::from_secs(60);
+/// How long HTTP may serve beside the gRPC connection that replaces it.
+const HANDOVER: Duration = Duration::from_secs(5);
+
+/// One of the two protocols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    Grpc,
+    Http,
+}
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Input {
+    /// The client begins to work.
+    Start,
+    /// A connection of this protocol is made; for HTTP, a server has answered.
+    Up(Side),
+    /// The newest connection of this protocol ended.
+    Down(Side),
+    /// So many attempts of gRPC have failed since it was opened.
+    GrpcFailed(u32),
+    /// Everything has moved to the gRPC connection.
+    Released,
+    /// The moment named by [`Machine::wake_at`] may have come.
+    Elapsed,
+    /// The client ends.
+    Close,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Begin to connect.
+    Open(Side),
+    /// End everything of this protocol; what is registered over it is taken back.
+    Close(Side),
+    /// The same without taking anything back: it is going to be registered again at once.
+    Abandon(Side),
+    /// The newest connection of this protocol serves from now on.
+    Serve(Side),
+    /// The gRPC connection serves from now on, and HTTP beside it until everything has moved.
+    Move,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Idle,
+    Deciding(Deciding),
+    Grpc,
+    Http { look_at: Instant },
+    Looking { until: Instant },
+    Moving { until: Instant },
+    Closed,
+}
+
+/// gRPC is being tried, and HTTP too unless it is still to be opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Deciding {
+    /// When HTTP is opened; `None` = it is.
+    open_at: Option<Instant>,
+    http_up: bool,
+    /// From when on HTTP may serve.
+    until: Instant,
+    /// gRPC is known to be there: a few failures of it, as while a server restarts, say nothing.
+    had_grpc: bool,
+}
+
+/// The machine. One relay feeds it and does what it says.
+#[derive(Debug, Clone)]
+pub(super) struct Machine {
+    state: State,
+    servers: u32,
+    rng: fastrand::Rng,
+}
+
+impl Machine {
+    /// A machine for a list of `servers` servers.
+    pub(super) fn new(servers: usize, rng: fastrand::Rng) -> Self {
+        Self { state: State::Idle, servers: u32::try_from(servers).unwrap_or(u32::MAX), rng }
+    }
+
+    /// Takes one input at the time `now` and returns what is to be done, in order.
+    pub(super) fn step(&mut self, now: Instant, input: Input) -> Vec<Action> {
+        match (self.state, input) {
+            (_, Input::Close) => {
+                self.state = State::Closed;
+                Vec::new()
+            }
+            (State::Idle, Input::Start) => {
+                self.decide(now, false, Some(now + HEAD_START));
+                vec![Action::Open(Side::Grpc)]
+            }
+            (State::Deciding(deciding), input) => self.deciding(deciding, now, input),
+            (State::Grpc, Input::Down(Side::Grpc)) => {
+                self.decide(now, true, Some(now + HEAD_START));
+                Vec::new()
+            }
+            (State::Http { .. }, Input::Down(Side::Http)) => {
+                self.decide(now, false, None);
+                vec![Action::Open(Side::Grpc)]
+            }
+            (State::Http { look_at }, Input::Elapsed) if now >= look_at => {
+                self.state = State::Looking { until: now + LIMIT };
+                vec![Action::Open(Side::Grpc)]
+            }
+            (State::Looking { .. }, input) => self.looking(now, input),
+            (State::Moving { .. }, input) => self.moving(now, input),
+            _ => Vec::new(),
+        }
+    }
+
+    /// When to send the next [`Input::Elapsed`].
+    pub(super) fn wake_at(&self) -> Option<Instant> {
+        match self.state {
+            State::Deciding(deciding) => deciding.open_at.or_else(|| deciding.http_up.then_some(deciding.until)),
+            State::Http { look_at } => Some(look_at),
+            State::Looking { until } | State::Moving { until } => Some(until),
+            State::Idle | State::Grpc | State::Closed => None,
+        }
+    }
+
+    /// The protocol that serves; the newer one while everything moves.
+    pub(super) fn serving(&self) -> Option<Side> {
+        match self.state {
+            State::Grpc | State::Moving { .. } => Some(Side::Grpc),
+            State::Http { .. } | State::Looking { .. } => Some(Side::Http),
+            State::Idle | State::Deciding(_) | State::Closed => None,
+        }
+    }
+
+    fn decide(&mut self, now: Instant, had_grpc: bool, open_at: Option<Instant>) {
+        self.state = State::Deciding(Deciding { open_at, http_up: false, until: now + LIMIT, had_grpc });
+    }
+
+    fn deciding(&mut self, mut deciding: Deciding, now: Instant, input: Input) -> Vec<Action> {
+        let mut actions = Vec::new();
+        match input {
+            Input::Up(Side::Grpc) => {
+                self.state = State::Grpc;
+                actions.push(Action::Serve(Side::Grpc));
+                if deciding.open_at.is_none() {
+                    actions.push(Action::Close(Side::Http));
+                }
+                return actions;
+            }
+            Input::Up(Side::Http) => deciding.http_up = true,
+            Input::Down(Side::Http) => deciding.http_up = false,
+            // Each server was tried once.
+            Input::GrpcFailed(failures) if !deciding.had_grpc && failures >= self.servers => deciding.until = now,
+            Input::GrpcFailed(failures) if failures > 0 && !deciding.had_grpc => {
+                deciding.open_at = deciding.open_at.map(|at| at.min(now));
+            }
+            Input::Elapsed => {}
+            Input::GrpcFailed(_) | Input::Down(Side::Grpc) | Input::Start | Input::Released | Input::Close => {}
+        }
+        if deciding.open_at.is_some_and(|at| now >= at.min(deciding.until)) {
+            deciding.open_at = None;
+            actions.push(Action::Open(Side::Http));
+        }
+        if deciding.http_up && now >= deciding.until {
+            self.state = State::Http { look_at: self.next_look(now) };
+            actions.extend([Action::Serve(Side::Http), Action::Close(Side::Grpc)]);
+        } else {
+            self.state = State::Deciding(deciding);
+        }
+        actions
+    }
+
+    fn looking(&mut self, now: Instant, input: Input) -> Vec<Action> {
+        let State::Looking { until } = self.state else { return Vec::new() };
+        match input {
+            Input::Up(Side::Grpc) => {
+                self.state = State::Moving { until: now + HANDOVER };
+                vec![Action::Move]
+            }
+            Input::Down(Side::Http) => {
+                self.decide(now, false, None);
+                Vec::new()
+            }
+            Input::GrpcFailed(failures) if failures >= self.servers => self.not_there(now),
+            Input::Elapsed if now >= until => self.not_there(now),
+            _ => Vec::new(),
+        }
+    }
+
+    fn not_there(&mut self, now: Instant) -> Vec<Action> {
+        self.state = State::Http { look_at: self.next_look(now) };
+        vec![Action::Close(Side::Grpc)]
+    }
+
+    fn moving(&mut self, now: Instant, input: Input) -> Vec<Action> {
+        let State::Moving { until } = self.state else { return Vec::new() };
+        match input {
+            Input::Released | Input::Down(Side::Http) => self.moved(),
+            Input::Elapsed if now >= until => self.moved(),
+            // What has moved is lost, and what has not may be on either side: all of it is registered again.
+            Input::Down(Side::Grpc) => {
+                self.state = State::Deciding(Deciding { open_at: None, http_up: false, until: now, had_grpc: true });
+                vec![Action::Abandon(Side::Http), Action::Open(Side::Http)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn moved(&mut self) -> Vec<Action> {
+        self.state = State::Grpc;
+        vec![Action::Close(Side::Http)]
+    }
+
+    fn next_look(&mut self, now: Instant) -> Instant {
+        now + LOOK.mul_f64(0.8 + 0.4 * self.rng.f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use Side::{Grpc, Http};
+
+    fn machine(servers: usize) -> Machine {
+        Machine::new(servers, fastrand::Rng::with_seed(1))
+    }
+
+    fn started(servers: usize, now: Instant) -> Machine {
+        let mut machine = machine(servers);
+        assert_eq!(machine.step(now, Input::Start), [Action::Open(Grpc)]);
+        machine
+    }
+
+    const MS: Duration = Duration::from_millis(1);
+
+    #[test]
+    fn a_server_with_grpc_is_never_asked_over_http() {
+        let now = Instant::now();
+        let mut m = started(1, now);
+        assert_eq!(m.step(now + 100 * MS, Input::Up(Grpc)), [Action::Serve(Grpc)]);
+        assert_eq!((m.wake_at(), m.serving()), (None, Some(Grpc)));
+    }
+
+    #[test]
+    fn where_nobody_listens_for_grpc_http_serves_as_soon_as_it_answers() {
+        let now = Instant::now();
+        let mut m = started(3, now);
+        assert_eq!(m.step(now, Input::GrpcFailed(1)), [Action::Open(Http)]);
+        assert_eq!(m.step(now, Input::Up(Http)), []);
+        assert_eq!(m.step(now, Input::GrpcFailed(2)), [], "the third server may have it");
+        assert_eq!(m.step(now, Input::GrpcFailed(3)), [Action::Serve(Http), Action::Close(Grpc)]);
+        assert_eq!(m.serving(), Some(Http));
+    }
+
+    #[test]
+    fn a_silent_grpc_port_costs_the_limit() {
+        let now = Instant::now();
+        let mut m = started(1, now);
+        assert_eq!(m.step(now + HEAD_START, Input::Elapsed), [Action::Open(Http)]);
+        assert_eq!(m.step(now + HEAD_START, Input::Up(Http)), []);
+        assert_eq!(m.wake_at(), Some(now + LIMIT));
+        assert_eq!(m.step(now + LIMIT, Input::Elapsed), [Action::Serve(Http), Action::Close(Grpc)]);
+        assert!(LIMIT < Duration::from_secs(3));
+    }
+
+    #[test]
+    fn while_nothing_answers_both_are_tried_and_the_first_one_serves() {
+        let now = Instant::now();
+        for (first, then) in [
+            (Grpc, vec![Action::Serve(Grpc), Action::Close(Http)]),
+            (Http, vec![Action::Serve(Http), Action::Close(Grpc)]),
+        ] {
+            let mut m = started(1, now);
+            assert_eq!(m.step(now, Input::GrpcFailed(1)), [Action::Open(Http)]);
+            assert_eq!(m.step(now + 100 * LIMIT, Input::Elapsed), []);
+            assert_eq!(m.step(now + 100 * LIMIT, Input::GrpcFailed(90)), []);
+            assert_eq!(m.wake_at(), None, "nothing to do before one answers");
+            assert_eq!(m.step(now + 101 * LIMIT, Input::Up(first)), then);
+        }
+    }
+
+    #[test]
+    fn a_restarting_server_that_had_grpc_gets_the_whole_limit() {
+        let now = Instant::now();
+        let mut m = started(1, now);
+        m.step(now, Input::Up(Grpc));
+        assert_eq!(m.step(now, Input::Down(Grpc)), []);
+        assert_eq!(m.step(now, Input::GrpcFailed(5)), []);
+        assert_eq!(m.step(now + HEAD_START, Input::Elapsed), [Action::Open(Http)]);
+        assert_eq!(m.step(now + 500 * MS, Input::Up(Http)), []);
+        let mut other = m.clone();
+        assert_eq!(m.step(now + 600 * MS, Input::Up(Grpc)), [Action::Serve(Grpc), Action::Close(Http)]);
+        assert_eq!(other.step(now + LIMIT, Input::Elapsed), [Action::Serve(Http), Action::Close(Grpc)]);
+    }
+
+    fn over_http(now: Instant) -> Machine {
+        let mut m = started(1, now);
+        m.step(now, Input::GrpcFailed(1));
+        m.step(now, Input::Up(Http));
+        assert_eq!(m.serving(), Some(Http));
+        m
+    }
+
+    #[test]
+    fn over_http_grpc_is_looked_for_once_a_minute() {
+        let mut now = Instant::now();
+        let mut m = over_http(now);
+        for _ in 0..50 {
+            let at = m.wake_at().unwrap();
+            assert!(at >= now + LOOK.mul_f64(0.8) && at <= now + LOOK.mul_f64(1.2));
+            now = at;
+            assert_eq!(m.step(now, Input::Elapsed), [Action::Open(Grpc)]);
+            assert_eq!(m.serving(), Some(Http));
+            assert_eq!(m.step(now, Input::GrpcFailed(1)), [Action::Close(Grpc)]);
+        }
+        now = m.wake_at().unwrap();
+        m.step(now, Input::Elapsed);
+        assert_eq!(m.step(now + LIMIT, Input::Elapsed), [Action::Close(Grpc)], "silence is no gRPC either");
+    }
+
+    #[test]
+    fn a_client_moves_to_grpc_before_it_leaves_http() {
+        let now = Instant::now();
+        for end in [Input::Released, Input::Elapsed, Input::Down(Http)] {
+            let mut m = over_http(now);
+            let at = m.wake_at().unwrap();
+            m.step(at, Input::Elapsed);
+            assert_eq!(m.step(at, Input::Up(Grpc)), [Action::Move]);
+            assert_eq!(m.step(at, Input::Elapsed), []);
+            assert_eq!(m.step(at + HANDOVER, end), [Action::Close(Http)]);
+            assert_eq!((m.serving(), m.wake_at()), (Some(Grpc), None));
+        }
+    }
+
+    #[test]
+    fn if_grpc_breaks_while_everything_moves_http_serves_again_at_once() {
+        let now = Instant::now();
+        let mut m = over_http(now);
+        let at = m.wake_at().unwrap();
+        m.step(at, Input::Elapsed);
+        m.step(at, Input::Up(Grpc));
+        assert_eq!(m.step(at, Input::Down(Grpc)), [Action::Abandon(Http), Action::Open(Http)]);
+        assert_eq!(m.step(at, Input::Up(Http)), [Action::Serve(Http), Action::Close(Grpc)]);
+    }
+
+    #[test]
+    fn after_the_loss_of_http_both_are_tried() {
+        let now = Instant::now();
+        let mut m = over_http(now);
+        assert_eq!(m.step(now, Input::Down(Http)), [Action::Open(Grpc)]);
+        assert_eq!(m.step(now, Input::Up(Http)), [], "gRPC has not had its turn");
+        assert_eq!(m.step(now, Input::Up(Grpc)), [Action::Serve(Grpc), Action::Close(Http)]);
+    }
+
+    fn input() -> impl Strategy<Value = Input> {
+        prop_oneof![
+            Just(Input::Up(Grpc)),
+            Just(Input::Up(Http)),
+            Just(Input::Down(Grpc)),
+            Just(Input::Down(Http)),
+            (0..4u32).prop_map(Input::GrpcFailed),
+            Just(Input::Released),
+            Just(Input::Elapsed),
+            Just(Input::Elapsed),
+        ]
+    }
+
+    proptest! {
+        /// Whatever happens: only what is open is closed or serves, and if nothing serves both are being tried, or HTTP is
+        /// about to be. Inputs that cannot happen (of a side that is not open, up or down) are left out.
+        #[test]
+        fn nobody_is_left_without_a_way(inputs in proptest::collection::vec((input(), 0..40_000u64), 0..200)) {
+            let mut now = Instant::now();
+            let mut m = machine(2);
+            let (mut open, mut up) = ([false; 2], [false; 2]);
+            let at = |side: Side| usize::from(side == Http);
+            let mut actions = m.step(now, Input::Start);
+            let mut inputs = inputs.into_iter();
+            loop {
+                for action in actions {
+                    match action {
+                        Action::Open(side) => {
+                            prop_assert!(!open[at(side)], "{side:?} opened twice");
+                            (open[at(side)], up[at(side)]) = (true, false);
+                        }
+                        Action::Close(side) | Action::Abandon(side) => {
+                            prop_assert!(open[at(side)], "{side:?} is not open");
+                            (open[at(side)], up[at(side)]) = (false, false);
+                        }
+                        Action::Serve(side) => prop_assert!(up[at(side)]),
+                        Action::Move => prop_assert!(up == [true, true]),
+                    }
+                }
+                match m.serving() {
+                    Some(side) => prop_assert!(up[at(side)], "{:?}", m.state),
+                    None => prop_assert!(open[0] && (open[1] || m.wake_at().is_some()), "{:?}", m.state),
+                }
+                let Some((input, later)) = inputs.next() else { break };
+                now += later as u32 * MS;
+                let possible = match input {
+                    Input::Up(side) => open[at(side)] && !up[at(side)],
+                    Input::Down(side) => up[at(side)],
+                    Input::GrpcFailed(_) => open[0] && !up[0],
+                    _ => true,
+                };
+                if !possible {
+                    actions = Vec::new();
+                    continue;
+                }
+                if let Input::Up(side) | Input::Down(side) = input {
+                    up[at(side)] = matches!(input, Input::Up(_));
+                }
+                actions = m.step(now, input);
+            }
+        }
+    }
+}
