@@ -32,10 +32,11 @@ SERVERS = {
     **{name: "this project's server made as slow and odd as Nacos 2.5.1" for name in NACOS25},
     **{name: f"a real Nacos {version} from its published artifacts" for name, version in REAL.items()},
 }
-# Those that speak HTTP are run on request until both halves of this project do.
-DEFAULT = [f"{peer.name}@{OURS}" for peer in PEERS if peer.protocol != "http"] + [
-    f"nacos-client@{server}" for server in SERVERS if server not in (OURS, "nacos-1.4.1")
-]
+DEFAULT = (
+    [f"{peer.name}@{OURS}" for peer in PEERS]
+    + [f"nacos-client@{server}" for server in SERVERS if server != OURS]
+    + [f"nacos-client-http@{server}" for server in ("nacos25-seed-1", *REAL)]
+)
 TOGETHER = ["cross", "restart", "kill -9", "exit"]
 SCENARIOS = [scenario.__name__ for scenario in [*ALONE, maintain, calls, protocol, beats]] + TOGETHER
 SERVER_TOOLS = {name: ("java", "javac", "mvn") if name in REAL else ("cargo",) for name in SERVERS}
