@@ -86,7 +86,7 @@ def expect_driver_list(driver, service, expected, deadline_s=None, group=GROUP, 
 
 def start(pair):
     for driver in pair.drivers():
-        driver.wait_ready(60)
+        driver.wait_ready(120)
     return "both drivers connected"
 
 

@@ -56,7 +56,7 @@ class Server:
     def command(self):
         raise NotImplementedError
 
-    def start(self, deadline_s=60):
+    def start(self, deadline_s=180):
         self.child = Child(self.name, self.command(), self.directory, self.env())
         end = time.monotonic() + deadline_s
         while not (self._answers() and (self._takes_grpc() or not self.grpc)):
