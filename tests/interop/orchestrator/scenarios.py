@@ -313,6 +313,14 @@ def protocol(pair):
 
 def maintain(pair):
     """The SDK's own management calls: a service with metadata and protection, made, read, changed and removed, and an instance changed by it."""
+    well = pair.instance(80, ephemeral=False)
+    with socket.create_server((well["ip"], well["port"])):
+        manage(pair, well)
+    return "service and instances"
+
+
+def manage(pair, well):
+    """`well` is persistent, and its port is open in case the server probes it; nobody listens at the other one's."""
     service, call = pair.service("maintain"), pair.consumer.call
     where = {"service": service, "group": GROUP}
     call("create_service", **where, threshold=0.5, metadata={"owner": "grüße", "k": "v"})
@@ -320,7 +328,6 @@ def maintain(pair):
     expect_refusal("already exists", lambda: call("create_service", **where, threshold=0.5, metadata={}))
 
     # What is made this way is for persistent instances. One of two is healthy: half of them, and not more than the threshold.
-    well = pair.instance(80, ephemeral=False)
     sick = pair.instance(81, ephemeral=False, healthy=False, cluster="c2")
     pair.provider.call("register", **where, instance=well)
     pair.server.http_register(GROUP, service, sick)
@@ -355,7 +362,6 @@ def maintain(pair):
     if call("delete_service", **where) is not True:
         raise Failure(f"{pair.consumer.name} could not remove the empty service {service}")
     expect_refusal("service not found", lambda: call("query_service", **where))
-    return "service and instances"
 
 
 def expect_service(pair, service, threshold, metadata):
