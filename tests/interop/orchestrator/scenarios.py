@@ -304,11 +304,22 @@ def beats(pair):
 
 def protocol(pair):
     """What our client chose, by its own status."""
+    return expect_protocol(pair, SEEN_S)
+
+
+def expect_protocol(pair, deadline_s):
+    """Both drivers speak what is best for this server: HTTP where they are held to it or nothing else is offered."""
     expected = "http" if pair.peer.protocol == "http" or not pair.server.grpc else "grpc"
-    seen = pair.consumer.call("status")["protocol"]
-    if seen != expected:
-        raise Failure(f"expected {pair.consumer.name} to speak {expected}\n  seen: {seen}")
-    return seen
+    for driver in pair.drivers():
+        def probe(driver=driver):
+            try:
+                seen = driver.call("status")["protocol"]
+            except CommandError as error:
+                seen = f"error {error}"
+            return seen == expected, seen
+
+        wait_until(f"{driver.name} speaks {expected}", deadline_s, probe, driver.tail)
+    return expected
 
 
 def maintain(pair):

@@ -6,11 +6,13 @@ import traceback
 
 from beats import judge_decay, watch_decay
 from process import CommandError, Failure, wait_until
-from scenarios import GROUP, SEEN_S, equal, expect_driver_list, expect_server_list
+from scenarios import GROUP, SEEN_S, equal, expect_driver_list, expect_protocol, expect_server_list
 
 CROSS_GROUP = "DEFAULT_GROUP"
 CROSS = "cross"
 RESTART_S = 60
+#: A server may answer over HTTP before it does over gRPC: a client that chose HTTP for that looks again after a minute.
+GRPC_AGAIN_S = 100
 DECAY_S = 60
 
 
@@ -139,6 +141,8 @@ def restart(server, live):
                 raise earlier
         expect_driver_list(pair.consumer, CROSS, expected, RESTART_S, group=CROSS_GROUP)
         expect_latest(pair, expected, RESTART_S)
+        if pair.peer.tells_status:
+            expect_protocol(pair, GRPC_AGAIN_S)
         return f"{returned[pair.name]:.1f} s"
 
     results = for_each(live, work)
