@@ -15,9 +15,10 @@ from pathlib import Path
 
 import together
 from http_user import calls
+from maintain import maintain
 from peers import HERE, PEERS, build_ours, our_binary, run
 from process import CommandError, Driver, Failure, NoEvent, kill_children
-from scenarios import ALONE, Pair, beats, maintain, protocol
+from scenarios import ALONE, Pair, beats, protocol
 from selftest import selftest
 from servers import OurServer, RealServer
 from table import Table
