@@ -4,10 +4,9 @@ mod caller;
 mod http_service;
 mod options;
 mod shares;
-mod signal;
 
 pub use caller::{CallError, Caller};
 pub use http_service::HttpService;
+pub use nacos_discovery::serve::stop_signal;
 pub use options::RegistryOptions;
 pub use shares::print_shares;
-pub use signal::stop_signal;

@@ -55,6 +55,12 @@ impl InstanceList {
         self.protected
     }
 
+    /// The same instance as it is here.
+    pub(super) fn find(&self, instance: &ServiceInstance) -> Option<&ServiceInstance> {
+        let at = self.binary_search_by(|own| own.identity().cmp(&instance.identity())).ok()?;
+        self.get(at)
+    }
+
     fn marks(&self) -> (Option<Instant>, bool) {
         (self.stale_since, self.protected)
     }

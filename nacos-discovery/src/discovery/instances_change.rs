@@ -1,5 +1,3 @@
-use std::cmp::Ordering;
-
 use super::{InstanceList, ServiceInstance};
 
 /// The newest list of a service, and what it differs by from the one before.
@@ -26,38 +24,15 @@ impl Differences {
     /// What `list` changes; `None` if nothing. The first list always is a change.
     pub(super) fn next(&mut self, list: InstanceList) -> Option<InstancesChange> {
         let last = self.last.replace(list.clone());
-        let mut change = InstancesChange { list, added: Vec::new(), removed: Vec::new(), modified: Vec::new() };
-        change.compare(last.as_deref().unwrap_or_default());
-        let told = last.is_some_and(|last| last.same_marks(&change.list));
-        (!told || !change.is_empty()).then_some(change)
-    }
-}
-
-impl InstancesChange {
-    fn is_empty(&self) -> bool {
-        self.added.is_empty() && self.removed.is_empty() && self.modified.is_empty()
-    }
-
-    /// Both lists are sorted by identity.
-    fn compare(&mut self, old: &[ServiceInstance]) {
-        let list = self.list.clone();
-        let (mut old, mut new) = (old.iter().peekable(), list.iter().peekable());
-        loop {
-            let order = match (old.peek(), new.peek()) {
-                (None, None) => return,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(a), Some(b)) => a.identity().cmp(&b.identity()),
-            };
-            let before = if order == Ordering::Greater { None } else { old.next() };
-            let after = if order == Ordering::Less { None } else { new.next() };
-            match (before, after) {
-                (Some(gone), None) => self.removed.push(gone.clone()),
-                (None, Some(come)) => self.added.push(come.clone()),
-                (Some(a), Some(b)) if !a.same_content(b) => self.modified.push(b.clone()),
-                _ => {}
-            }
-        }
+        let before = |instance: &ServiceInstance| last.as_ref().and_then(|last| last.find(instance));
+        let (known, added): (Vec<_>, Vec<_>) = list.iter().cloned().partition(|instance| before(instance).is_some());
+        let modified: Vec<_> =
+            known.into_iter().filter(|new| before(new).is_some_and(|old| !old.same_content(new))).collect();
+        let removed: Vec<_> =
+            last.iter().flat_map(|last| last.iter()).filter(|old| list.find(old).is_none()).cloned().collect();
+        let marked = last.is_none_or(|last| !last.same_marks(&list));
+        let changed = marked || !(added.is_empty() && removed.is_empty() && modified.is_empty());
+        changed.then_some(InstancesChange { list, added, removed, modified })
     }
 }
 
