@@ -25,8 +25,8 @@ async fn a_change_is_pushed_after_half_a_second_and_queries_are_stale_until_then
     let server = server(1).await;
     let (writer, _w) = naming(&server).await;
     let (peer, mut stream) = naming(&server).await;
-    peer.subscribe("orders", "").await;
     let start = Instant::now();
+    peer.subscribe("orders", "").await;
     assert_eq!(ports(&stream.acked_push().await), [0u64; 0]);
     assert!(start.elapsed() >= Duration::from_millis(490), "{:?}", start.elapsed());
 
