@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::StreamExt;
 use nacos_client::{InstanceAddr, Protocol, ServiceKey};
 use nacos_discovery::{
-    DiscoveryClient, DiscoveryConfig, NacosDiscovery, Off, RegisterError, RegistrationState, Status,
+    Discovery, DiscoveryClient, DiscoveryConfig, NacosDiscovery, Off, RegisterError, Registered, RegistrationState,
+    Status,
 };
 use nacos_server_min::Server;
 use nacos_server_min::fault::AnswerFault;
@@ -174,7 +175,7 @@ async fn a_status_keeps_an_operators_changes(registry: &impl Registry) {
 #[tokio::test]
 async fn an_instance_that_an_operator_disabled_stays_disabled() {
     let registry = registry().await;
-    let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
+    let me = registered(&provider(&registry)).await;
     let own = "/instance?serviceName=orders&ip=127.0.0.1&port=4711";
     operate(&registry, "PUT", &format!("{own}&enabled=false")).await;
     assert_eq!(me.status().await.unwrap(), Some(Status::Down));
@@ -201,7 +202,7 @@ async fn over_http_a_change_takes_over_what_an_operator_made_of_the_instance() {
 #[tokio::test]
 async fn changes_at_the_same_time_are_all_made() {
     let registry = registry().await;
-    let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
+    let me = registered(&provider(&registry)).await;
     let changes = (0..20).map(|n| {
         let me = me.clone();
         tokio::spawn(async move {
@@ -222,7 +223,7 @@ async fn changes_at_the_same_time_are_all_made() {
 #[tokio::test]
 async fn an_invalid_change_changes_nothing() {
     let registry = registry().await;
-    let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
+    let me = registered(&provider(&registry)).await;
     let error = me.update(|registration| registration.instance.weight = -1.0).await.unwrap_err();
     assert!(matches!(error, RegisterError::Invalid(_)), "{error}");
     let error = me.update(|registration| registration.service = ServiceKey::new("", "")).await.unwrap_err();
@@ -233,36 +234,45 @@ async fn an_invalid_change_changes_nothing() {
 
 #[tokio::test]
 async fn another_address_is_registered_before_the_old_one_goes() {
-    let registry = registry().await;
-    let me = provider(&registry).registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
-    let consumer = NacosDiscovery::new(provider(&registry).nacos().clone());
-    let mut changes = consumer.watch(&ServiceKey::new("", SERVICE)).unwrap();
-    for port in [4712, 4713, 4714] {
-        let (moved, ()) = tokio::join!(me.update(|registration| registration.instance.port = port), async {
-            loop {
-                let change = in_time("a list", changes.next()).await.unwrap();
-                assert!(!change.list.is_empty(), "nobody left in the meantime");
-                if change.list.len() == 1 && change.list[0].port() == port {
-                    return;
+    for protocol in [Protocol::Grpc, Protocol::Http] {
+        let registry = registry().await;
+        let me = registered(&over(protocol, &registry, settings(&registry))).await;
+        let consumer = NacosDiscovery::new(provider(&registry).nacos().clone());
+        let mut changes = consumer.watch(&ServiceKey::new("", SERVICE)).unwrap();
+        for port in [4712, 4713, 4714] {
+            let (moved, ()) = tokio::join!(me.update(|registration| registration.instance.port = port), async {
+                loop {
+                    let change = in_time("a list", changes.next()).await.unwrap();
+                    assert!(!change.list.is_empty(), "nobody left in the meantime");
+                    if change.list.len() == 1 && change.list[0].port() == port {
+                        return;
+                    }
                 }
-            }
-        });
-        moved.unwrap();
+            });
+            moved.unwrap();
+        }
+        assert_eq!(listed(&registry, SERVICE).await.len(), 1, "{protocol}");
     }
-    assert_eq!(listed(&registry, SERVICE).await.len(), 1);
 }
 
 #[tokio::test]
 async fn another_service_is_joined_before_the_old_one_is_left() {
-    let registry = registry().await;
-    let me = provider(&registry).registrar().plan(quick).register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
-    me.update(|registration| registration.service = ServiceKey::new("", "orders-v2")).await.unwrap();
-    assert_eq!(listed(&registry, "orders-v2").await.len(), 1);
-    assert!(listed(&registry, SERVICE).await.is_empty());
-    me.update(|registration| registration.instance.weight = 3.0).await.unwrap();
-    assert_eq!(listed(&registry, "orders-v2").await[0]["weight"], 3.0);
-    assert!(me.shutdown().await.is_clean());
-    assert!(listed(&registry, "orders-v2").await.is_empty());
+    for protocol in [Protocol::Grpc, Protocol::Http] {
+        let registry = registry().await;
+        let me = registered(&over(protocol, &registry, settings(&registry))).await;
+        me.update(|registration| registration.service = ServiceKey::new("", "orders-v2")).await.unwrap();
+        assert_eq!(listed(&registry, "orders-v2").await.len(), 1);
+        assert!(listed(&registry, SERVICE).await.is_empty());
+        me.update(|registration| registration.instance.weight = 3.0).await.unwrap();
+        assert_eq!(listed(&registry, "orders-v2").await[0]["weight"], 3.0, "{protocol}");
+        assert!(me.shutdown().await.is_clean());
+        assert!(listed(&registry, "orders-v2").await.is_empty());
+    }
+}
+
+async fn registered(discovery: &Discovery) -> Registered {
+    let registrar = discovery.registrar().plan(quick);
+    registrar.register("127.0.0.1:4711".parse().expect("an address")).await.expect("it registers")
 }
 
 #[tokio::test]
