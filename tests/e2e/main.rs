@@ -26,6 +26,7 @@ mod moving;
 mod over_http;
 mod picking;
 mod protection;
+mod protocols;
 mod quietness;
 mod reading;
 mod redo;
