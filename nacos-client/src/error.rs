@@ -1,7 +1,8 @@
 //! What can go wrong, one type per family of operations.
 //!
 //! A variant exists where a caller would act differently on it; `is_retryable` says whether trying the same again can
-//! help. No message is meant to be compared, and none cuts a text that came from outside.
+//! help. No message is meant to be compared. A text that came from outside is shortened between
+//! characters, if at all.
 
 use std::time::Duration;
 

@@ -1,4 +1,7 @@
 //! Sends the beats of one epoch: the driver of the [`BeatReactor`].
+//!
+//! Servers take nothing from a beat of an instance they know, so an operator's change of weight or metadata is not undone by beats. After a server has forgotten an instance,
+//! what this process wants is registered: an operator's change lasts as long as the server remembers it.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -29,8 +32,8 @@ use crate::{
     transport::CallError,
 };
 
-/// Beats under way at once. Each takes a connection, so this bounds what a slow server can make us hold.
-const IN_FLIGHT: usize = 8;
+/// Beats under way at once. Each takes a connection: with those of calls and one question for the state there are 16.
+const IN_FLIGHT: usize = 7;
 
 /// The beats of one epoch, shared by its session and the task that sends them.
 #[derive(Debug)]
@@ -220,7 +223,7 @@ impl Beats {
         }
     }
 
-    /// Deregisters what was beating when the epoch was ended by us.
+    /// Deregisters what was beating when the epoch was ended by us, as far as there is time.
     pub(super) async fn deregister(&self, gone: Vec<(ServiceKey, Arc<Instance>)>) {
         let removals = gone.into_iter().map(|(key, instance)| async move {
             let request = self.writer.deregister(&key, &instance);
@@ -229,7 +232,10 @@ impl Beats {
                 tracing::debug!(service = %key, %instance, error = %describe(&refused.error), "not deregistered");
             }
         });
-        stream::iter(removals).buffer_unordered(IN_FLIGHT).collect::<()>().await;
+        let all = stream::iter(removals).buffer_unordered(IN_FLIGHT).collect::<()>();
+        if tokio::time::timeout(self.limit, all).await.is_err() {
+            tracing::debug!("no time was left to deregister everything, the rest expires");
+        }
     }
 
     fn reactor(&self) -> MutexGuard<'_, BeatReactor> {

@@ -23,7 +23,7 @@ use crate::{
     transport::{Call, CallError, Epoch, LinkError, LinkFault, Reply, Session, SessionInfo},
 };
 
-/// Calls under way at once. Each takes a connection.
+/// Calls under way at once. Each takes a connection, of which there are 16 with those of beats.
 const IN_FLIGHT: usize = 8;
 
 /// What an epoch is made of.

@@ -217,7 +217,7 @@ async fn a_server_too_slow_for_its_instances_makes_beats_late_and_that_is_counte
     let net = Net::usual();
     let (client, _session) = beating(&net, 1..=60).await;
     net.script(|asked| match asked.is_beat() {
-        // Eight at once: 60 instances take 15 s.
+        // Seven at once: 60 instances take 17 s.
         true => Answer::After(2 * SECOND, Box::new(Answer::Usual)),
         false => Answer::Usual,
     });
@@ -236,6 +236,16 @@ async fn what_still_beats_is_deregistered_when_the_client_ends() {
     net.asked();
     sleep(30 * SECOND).await;
     assert!(net.asked().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_server_holds_up_the_end_of_a_client_for_seconds_only() {
+    let net = Net::usual();
+    let (client, _session) = beating(&net, 1..=100).await;
+    net.script(|_| Answer::Never);
+    let begun = Instant::now();
+    assert!(client.transport.close(60 * SECOND).await);
+    assert!(begun.elapsed() <= 6 * SECOND, "{:?}", begun.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
