@@ -41,6 +41,10 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
             };
             let small = *least.get_or_insert(cost);
             push_rows(&mut table, size, subscribers, cost, small);
+            let bytes = allocated(size, subscribers, scale.of(20, 3)).await?;
+            let name =
+                format!("{size} instances, {subscribers} subscribers: bytes that the server allocates and fills");
+            table.push(Figure::new(name, "kB", Better::Less).ours(bytes / 1e3));
         }
     }
     Ok(table)
@@ -147,6 +151,22 @@ async fn silent(size: usize, changes: usize) -> Result<Cost, Failure> {
     }
     let cpu = (server.cpu_seconds() - before) * 1e6 / changes as f64;
     Ok(Cost { cpu, last: None, bytes: None })
+}
+
+/// Bytes that the server allocates for one change, with all its pushes.
+async fn allocated(size: usize, subscribers: usize, changes: usize) -> Result<f64, Failure> {
+    let mut server = Process::start_counted()?;
+    let (publisher, _others) = filled(&server, size).await?;
+    let mut audience = Audience::gather(server.grpc(), subscribers, true).await?;
+    let mut bytes = 0.0;
+    for number in 1..=changes {
+        sleep(PAUSE).await;
+        server.allocated()?;
+        publisher.register(SERVICE.to_owned(), first_instance(number)).await?;
+        audience.all_have(Some(number)).await?;
+        bytes += server.allocated()?;
+    }
+    Ok(bytes / changes as f64)
 }
 
 /// Changes that subscribers get, each before the next.

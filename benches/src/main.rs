@@ -1,5 +1,7 @@
 //! Measures the project beside the crate `nacos-sdk` and beside a server that does nothing; see `BENCHMARKS.md`.
 
+mod attackers;
+mod attacks;
 mod beats;
 mod client_beats;
 mod connections;
@@ -90,6 +92,18 @@ enum Part {
     ClientBeats,
     /// What a change costs in a service with very many instances.
     Huge,
+    /// From a change to its subscriber while somebody attacks the server.
+    Attacks,
+    /// Attacks a server until it is killed.
+    #[command(hide = true)]
+    Attack {
+        #[arg(long)]
+        kind: attackers::Kind,
+        #[arg(long)]
+        server: SocketAddr,
+        #[arg(long)]
+        strength: usize,
+    },
     /// Runs a server until it is killed (used by most parts above).
     #[command(hide = true)]
     Serve {
@@ -122,6 +136,12 @@ fn main() -> Result<(), Failure> {
     let options = Options::parse();
     let part = options.part.unwrap_or(Part::All);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    if let Part::Attack { kind, server, strength } = part {
+        return runtime.block_on(attackers::run(kind, server, strength));
+    }
+    if let Part::Serve { port, role: Role::NacosCounted, .. } = part {
+        return process::serve_counted(port);
+    }
     if let Part::Serve { port, role, answer } = part {
         return runtime.block_on(process::serve(role, port, answer));
     }
@@ -187,6 +207,9 @@ async fn of_the_server(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
     }
     if matches!(part, Part::All | Part::Huge) {
         done.push(shown(&huge::run(scale).await?));
+    }
+    if matches!(part, Part::All | Part::Attacks) {
+        done.push(shown(&attacks::run(scale).await?));
     }
     Ok(done)
 }

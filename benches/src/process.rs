@@ -1,9 +1,9 @@
 //! Servers in processes of their own: to be killed, or so that only their memory and processor time is counted.
 
 use std::ffi::OsStr;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -12,13 +12,15 @@ use tempfile::TempDir;
 use super::http_load::{Link, Request};
 use super::idle_http::IdleHttp;
 use super::idle_server::IdleServer;
-use super::{Failure, machine, ours};
+use super::{Failure, attackers, machine, ours};
 
 /// What runs in the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Role {
     /// Our server with its default settings.
     Nacos,
+    /// The same on one thread; it tells how much it has allocated.
+    NacosCounted,
     /// [`IdleServer`].
     IdleGrpc,
     /// [`IdleHttp`].
@@ -29,6 +31,7 @@ impl Role {
     fn name(self) -> &'static str {
         match self {
             Self::Nacos => "nacos",
+            Self::NacosCounted => "nacos-counted",
             Self::IdleGrpc => "idle-grpc",
             Self::IdleHttp => "idle-http",
         }
@@ -38,6 +41,7 @@ impl Role {
 /// A running server; dropping it kills it.
 pub(crate) struct Process {
     child: Child,
+    out: Option<BufReader<ChildStdout>>,
     /// Where clients connect: of our server the main port, else the only one.
     address: SocketAddr,
     /// Where a real server keeps what it writes; it goes with the process.
@@ -47,11 +51,20 @@ pub(crate) struct Process {
 impl Process {
     /// Our server.
     pub(crate) fn start() -> Result<Self, Failure> {
+        Self::start_as(Role::Nacos)
+    }
+
+    /// Our server, which counts what it allocates.
+    pub(crate) fn start_counted() -> Result<Self, Failure> {
+        Self::start_as(Role::NacosCounted)
+    }
+
+    fn start_as(role: Role) -> Result<Self, Failure> {
         // Ports in use are tried again elsewhere; the range lies below the one that outgoing connections take theirs from.
         for attempt in 0..20 {
             let port = 20_000 + u16::try_from((std::process::id() + attempt * 7) % 2_000)?;
-            if let Ok((child, address)) = spawn(Role::Nacos, port, 0) {
-                return Ok(Self { child, address, _data: None });
+            if let Ok(process) = serving(role, port, 0) {
+                return Ok(process);
             }
         }
         Err("no free port found".into())
@@ -68,7 +81,8 @@ impl Process {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let server = Self { child, address: (Ipv4Addr::LOCALHOST, port).into(), _data: Some(data) };
+        let address = (Ipv4Addr::LOCALHOST, port).into();
+        let server = Self { child, out: None, address, _data: Some(data) };
         let metrics = Request::get("/nacos/v1/ns/operator/metrics");
         for _ in 0..600 {
             if let Ok(mut link) = Link::open(server.address).await
@@ -83,8 +97,22 @@ impl Process {
 
     /// A server that does nothing, on any port; `answer` is the size of what it says, in bytes.
     pub(crate) fn start_idle(role: Role, answer: usize) -> Result<Self, Failure> {
-        let (child, address) = spawn(role, 0, answer)?;
-        Ok(Self { child, address, _data: None })
+        serving(role, 0, answer)
+    }
+
+    /// Somebody who means no good to our server.
+    pub(crate) fn start_attack(kind: attackers::Kind, server: &Self, strength: usize) -> Result<Self, Failure> {
+        let name = kind.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+        let (server, strength) = (server.http().to_string(), strength.to_string());
+        spawn(&["attack", "--kind", &name, "--server", &server, "--strength", &strength])
+    }
+
+    /// Bytes that a counting server has allocated since this was asked last.
+    pub(crate) fn allocated(&mut self) -> Result<f64, Failure> {
+        self.child.stdin.as_mut().ok_or("no way to ask")?.write_all(b"\n")?;
+        let mut line = String::new();
+        self.out.as_mut().ok_or("no way to hear")?.read_line(&mut line)?;
+        Ok(line.trim().parse()?)
     }
 
     pub(crate) fn http(&self) -> SocketAddr {
@@ -113,7 +141,7 @@ impl Process {
 
     /// Starts our server again on the same port.
     pub(crate) fn restart(&mut self) -> Result<(), Failure> {
-        (self.child, self.address) = spawn(Role::Nacos, self.address.port(), 0)?;
+        *self = serving(Role::Nacos, self.address.port(), 0)?;
         Ok(())
     }
 }
@@ -125,19 +153,21 @@ impl Drop for Process {
     }
 }
 
-/// Starts the server and returns once it listens.
-fn spawn(role: Role, port: u16, answer: usize) -> Result<(Child, SocketAddr), Failure> {
-    let mut child = Command::new(std::env::current_exe()?)
-        .args(["serve", "--port", &port.to_string(), "--role", role.name(), "--answer", &answer.to_string()])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()?;
+fn serving(role: Role, port: u16, answer: usize) -> Result<Process, Failure> {
+    spawn(&["serve", "--port", &port.to_string(), "--role", role.name(), "--answer", &answer.to_string()])
+}
+
+/// Starts this program in another part and returns once it says where it listens.
+fn spawn(args: &[&str]) -> Result<Process, Failure> {
+    let mut child =
+        Command::new(std::env::current_exe()?).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
     if let Some(out) = child.stdout.take() {
-        BufReader::new(out).read_line(&mut line)?;
-    }
-    if let Some(address) = line.trim().strip_prefix(LISTENING).and_then(|address| address.parse().ok()) {
-        return Ok((child, address));
+        let mut out = BufReader::new(out);
+        out.read_line(&mut line)?;
+        if let Some(address) = line.trim().strip_prefix(LISTENING).and_then(|address| address.parse().ok()) {
+            return Ok(Process { child, out: Some(out), address, _data: None });
+        }
     }
     child.kill()?;
     child.wait()?;
@@ -149,6 +179,7 @@ const LISTENING: &str = "listening on ";
 /// The child's side: runs until it is killed or the parent ends.
 pub(crate) async fn serve(role: Role, port: u16, answer: usize) -> Result<(), Failure> {
     match role {
+        Role::NacosCounted => Err("it has a thread of its own".into()),
         Role::Nacos => {
             let server = ours::Server::start(port).await?;
             until_parent_ends(server.http()).await
@@ -164,7 +195,27 @@ pub(crate) async fn serve(role: Role, port: u16, answer: usize) -> Result<(), Fa
     }
 }
 
-async fn until_parent_ends(address: SocketAddr) -> Result<(), Failure> {
+/// The same on this thread alone, so that what it allocates is what the server allocates. Tells that, and begins anew,
+/// whenever the parent writes a line.
+pub(crate) fn serve_counted(port: u16) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let server = runtime.block_on(ours::Server::start(port))?;
+    println!("{LISTENING}{}", server.http());
+    loop {
+        let mut asked = Ok(Ok(0));
+        let taken = allocation_counter::measure(|| {
+            let line = || std::io::stdin().read_line(&mut String::new());
+            asked = runtime.block_on(async { tokio::task::spawn_blocking(line).await });
+        });
+        if asked?? == 0 {
+            return Ok(());
+        }
+        println!("{}", taken.bytes_total);
+    }
+}
+
+/// Says where it listens, and returns when the parent has ended.
+pub(crate) async fn until_parent_ends(address: SocketAddr) -> Result<(), Failure> {
     println!("{LISTENING}{address}");
     // The other end of standard input closes when the parent ends in whatever way, and then so does this process.
     tokio::task::spawn_blocking(|| std::io::copy(&mut std::io::stdin(), &mut std::io::sink())).await??;

@@ -18,6 +18,7 @@ use prost::Message as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
 
 use super::Failure;
 use super::incoming::Incoming;
@@ -36,6 +37,7 @@ pub(crate) struct Connection {
     send: SendRequest<Bytes>,
     driver: JoinHandle<()>,
     stream: Option<SendStream<Bytes>>,
+    frozen: CancellationToken,
 }
 
 impl Connection {
@@ -55,6 +57,16 @@ impl Connection {
         Ok((connection, Incoming::new(response, stream)))
     }
 
+    /// Begins a request whose body is still to come.
+    pub(crate) async fn begin(&self, path: &str) -> Result<(ResponseFuture, SendStream<Bytes>), Failure> {
+        Ok(self.send.clone().ready().await?.send_request(head(path)?, false)?)
+    }
+
+    /// Reads nothing from the socket any more, and keeps it open for as long as the process lives.
+    pub(crate) fn freeze(&self) {
+        self.frozen.cancel();
+    }
+
     async fn set_up(&self) -> Result<(ResponseFuture, SendStream<Bytes>), Failure> {
         let setup = ConnectionSetupRequest {
             client_version: Some("Nacos-Raw-Client:v2.5.1".to_owned()),
@@ -62,7 +74,7 @@ impl Connection {
             labels: Some([("source", "sdk"), ("module", "naming")].map(|(k, v)| (k.into(), v.into())).into()),
             ability_table: None,
         };
-        let (response, mut stream) = self.send.clone().ready().await?.send_request(head(STREAM_PATH)?, false)?;
+        let (response, mut stream) = self.begin(STREAM_PATH).await?;
         stream.send_data(frame(&Payload::encode_json(&setup)), false)?;
         Ok((response, stream))
     }
@@ -84,15 +96,23 @@ impl Connection {
         if nacos { self.registered().await } else { self.ask(&HealthCheckRequest::default()).await.map(drop) }
     }
 
-    async fn dial(address: SocketAddr) -> Result<Self, Failure> {
+    pub(crate) async fn dial(address: SocketAddr) -> Result<Self, Failure> {
         let tcp = TcpStream::connect(address).await?;
         tcp.set_nodelay(true)?;
         let mut http2 = h2::client::Builder::new();
         http2.initial_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
         let (send, connection) = http2.handshake(tcp).await?;
         // Ends with the connection, at the latest when the handle is dropped. How it ended shows in the calls.
-        let driver = tokio::spawn(async move { drop(connection.await) });
-        Ok(Self { send, driver, stream: None })
+        let frozen = CancellationToken::new();
+        let frost = frozen.clone();
+        let driver = tokio::spawn(async move {
+            tokio::pin!(connection);
+            tokio::select! {
+                _ = &mut connection => {}
+                () = frost.cancelled() => std::future::pending().await,
+            }
+        });
+        Ok(Self { send, driver, stream: None, frozen })
     }
 
     /// One request, one successful answer of the expected type.
@@ -104,8 +124,7 @@ impl Connection {
 
     /// One request, and the answer's bytes.
     async fn ask<M: Message>(&self, message: &M) -> Result<Bytes, Failure> {
-        let mut send = self.send.clone().ready().await?;
-        let (response, mut body) = send.send_request(head(REQUEST_PATH)?, false)?;
+        let (response, mut body) = self.begin(REQUEST_PATH).await?;
         body.send_data(frame(&Payload::encode_json(message)), true)?;
         let response = response.await?;
         if response.status() != StatusCode::OK {

@@ -62,7 +62,8 @@ pub struct Settings {
     pub push_retry_delay: Duration,
     /// Longest of the two times above; the connection is closed when that has passed in vain too. Default 30 s.
     pub push_max_delay: Duration,
-    /// While a push is unacknowledged, a newer list follows at most this often. Default 50 ms.
+    /// While a push is unacknowledged, a newer list follows so much later, the next one twice as much, and so on up to
+    /// [`Settings::push_ack_timeout`]. Default 50 ms.
     pub push_spacing: Duration,
     /// A connection that has not read for so long, with pushes waiting, is closed. Default 300 s.
     pub stalled_timeout: Duration,

@@ -83,11 +83,13 @@ async fn l11_a_service_that_became_empty_is_forgotten_and_its_subscriptions_are_
 }
 
 async fn l11_services_that_came_and_went_leave_nothing_in_the_list(world: World) {
-    const SERVICES: usize = 2_000;
+    // A night may take a hundred thousand on one kind of server.
+    let nightly = std::env::var("NACOS_TEST_SERVICES").ok().and_then(|text| text.parse().ok());
+    let services: usize = nightly.filter(|_| matches!(world, World::Standard)).unwrap_or(2_000);
     let registry = world.registry_with(tidy()).await;
     let (staying, leaving) = (registry.witness().await, registry.witness().await);
     staying.register("staying", foreign(1)).await;
-    for number in 0..SERVICES {
+    for number in 0..services {
         leaving.register(&format!("s-{number}"), foreign(1)).await;
         if number.is_multiple_of(2) {
             leaving.deregister(&format!("s-{number}"), foreign(1)).await;

@@ -9,7 +9,7 @@ pub(crate) struct PushTiming {
     pub(crate) retry_delay: Duration,
     /// Neither time grows beyond this; when one that reached it has passed as well, the connection is given up.
     pub(crate) max_delay: Duration,
-    /// While a push is unacknowledged, a newer list follows at most this often.
+    /// While a push is unacknowledged, a newer list follows so much later; doubles with each that is sent meanwhile.
     pub(crate) spacing: Duration,
 }
 
@@ -66,9 +66,17 @@ impl Slot {
         self.state = match self.state {
             State::Idle => State::Queued { at: ready },
             State::Queued { at } => State::Queued { at: at.min(ready) },
-            State::Sent(flight) => State::SentNewer { flight, at: ready.max(flight.sent + timing.spacing) },
+            State::Sent(flight) => State::SentNewer { flight, at: ready.max(self.earliest(flight, timing)) },
             newer @ State::SentNewer { .. } => newer,
         };
+    }
+
+    /// When a list may follow that one. The more of them wait for a client, the fewer are added: what it would read only to
+    /// throw it away keeps it from reading the newest.
+    fn earliest(&self, flight: Flight, timing: &PushTiming) -> Duration {
+        let waiting = u32::try_from(self.replaced.len()).unwrap_or(u32::MAX);
+        let gap = timing.spacing.saturating_mul(1u32.checked_shl(waiting).unwrap_or(u32::MAX));
+        flight.sent + gap.min(timing.ack_timeout.max(timing.spacing))
     }
 
     /// When [`Slot::due`] is next worth asking.
@@ -132,11 +140,16 @@ impl Slot {
                 self.state = State::Queued { at: now + wait };
             }
             (false, true) => {
-                // The client lags behind; it is not silent.
+                // The client lags behind; it is not silent, and has read what was sent before.
                 self.failures = 0;
+                if let Some(read) = self.replaced.iter().position(|replaced| *replaced == id) {
+                    self.replaced.drain(..=read);
+                }
                 let flight = Flight { deadline: now + timing.ack_timeout, ..flight };
                 self.state = match self.state {
-                    State::SentNewer { at, .. } => State::SentNewer { flight, at },
+                    State::SentNewer { at, .. } => {
+                        State::SentNewer { flight, at: at.min(self.earliest(flight, timing)).max(now) }
+                    }
                     _ => State::Sent(flight),
                 };
             }
@@ -181,6 +194,29 @@ mod tests {
         assert_eq!(slot.due(ms(0), &TIMING), Due::Send);
         slot.sent(1, ms(0), &TIMING);
         slot
+    }
+
+    #[test]
+    fn the_further_a_client_lags_behind_the_less_it_is_sent() {
+        let mut slot = sent_at_zero();
+        let mut sent = vec![0];
+        for now in 1..4_000 {
+            slot.changed(ms(now), ms(now), &TIMING);
+            if slot.due(ms(now), &TIMING) == Due::Send {
+                slot.sent(sent.len() as u64 + 1, ms(now), &TIMING);
+                sent.push(now);
+            }
+        }
+        assert_eq!(sent, [0, 50, 150, 350, 750, 1_550, 3_150]);
+        // It reads on: what it has read does not count any more.
+        slot.changed(ms(4_000), ms(4_000), &TIMING);
+        assert_eq!(slot.wake(), Some(ms(5_000)), "its time runs out first");
+        slot.acked(6, true, ms(4_000), &TIMING);
+        assert_eq!(slot.wake(), Some(ms(4_000)));
+        assert_eq!(slot.ids().collect::<Vec<_>>(), [7]);
+        // Whoever has read all is sent the newest at once.
+        slot.acked(7, true, ms(4_001), &TIMING);
+        assert_eq!(slot.due(ms(4_001), &TIMING), Due::Send);
     }
 
     #[test]

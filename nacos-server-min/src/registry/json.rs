@@ -34,8 +34,19 @@ pub(crate) struct ListJson<'a> {
 }
 
 impl ListJson<'_> {
+    /// A little more than the size of the list with addresses of the usual length, so that it is rarely moved while it grows.
+    fn likely_size(&self) -> usize {
+        // Each row names the service twice.
+        let row = 370 + 2 * (self.group.len() + self.name.len());
+        let rows = self.view.listed(self.clusters, self.healthy_only);
+        rows.fold(256, |size, instance| {
+            let metadata = instance.metadata.iter().map(|(key, value)| key.len() + value.len() + 6);
+            size + row + metadata.sum::<usize>()
+        })
+    }
+
     pub(crate) fn encode(&self) -> Bytes {
-        let mut out = Vec::with_capacity(256 + 320 * self.view.len());
+        let mut out = Vec::with_capacity(self.likely_size());
         // Keys are texts and memory takes everything, so there is nothing that could fail.
         let written = serde_json::to_writer(&mut out, self);
         debug_assert!(written.is_ok());
