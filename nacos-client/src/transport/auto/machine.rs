@@ -90,6 +90,11 @@ struct Deciding {
     until: Instant,
     /// gRPC is known to be there: a few failures of it, as while a server restarts, say nothing.
     had_grpc: bool,
+    began: Instant,
+    /// Failed attempts of gRPC.
+    failed: u32,
+    /// As many say that no server has gRPC.
+    enough: u32,
 }
 
 /// The machine. One relay feeds it and does what it says.
@@ -156,7 +161,10 @@ impl Machine {
     }
 
     fn decide(&mut self, now: Instant, had_grpc: bool, open_at: Option<Instant>) {
-        self.state = State::Deciding(Deciding { open_at, http_up: false, until: now + LIMIT, had_grpc });
+        let enough = self.servers;
+        let until = now + LIMIT;
+        let deciding = Deciding { open_at, http_up: false, until, had_grpc, began: now, failed: 0, enough };
+        self.state = State::Deciding(deciding);
     }
 
     fn deciding(&mut self, mut deciding: Deciding, now: Instant, input: Input) -> Vec<Action> {
@@ -170,15 +178,27 @@ impl Machine {
                 }
                 return actions;
             }
-            Input::Up(Side::Http) => deciding.http_up = true,
+            Input::Up(Side::Http) => {
+                deciding.http_up = true;
+                if now >= deciding.began + LIMIT {
+                    // Servers were down, and what gRPC came to meanwhile says nothing of those that are up now.
+                    deciding.until = now + LIMIT;
+                    deciding.enough = deciding.failed.saturating_add(self.servers);
+                }
+            }
             Input::Down(Side::Http) => deciding.http_up = false,
             // Each server was tried once.
-            Input::GrpcFailed(failures) if !deciding.had_grpc && failures >= self.servers => deciding.until = now,
-            Input::GrpcFailed(failures) if failures > 0 && !deciding.had_grpc => {
-                deciding.open_at = deciding.open_at.map(|at| at.min(now));
+            Input::GrpcFailed(failures) => {
+                deciding.failed = failures;
+                if failures > 0 && !deciding.had_grpc {
+                    deciding.open_at = deciding.open_at.map(|at| at.min(now));
+                }
+                if failures >= deciding.enough && !deciding.had_grpc {
+                    deciding.until = deciding.until.min(now);
+                }
             }
             Input::Elapsed => {}
-            Input::GrpcFailed(_) | Input::Down(Side::Grpc) | Input::Start | Input::Released | Input::Close => {}
+            Input::Down(Side::Grpc) | Input::Start | Input::Released | Input::Close => {}
         }
         if deciding.open_at.is_some_and(|at| now >= at.min(deciding.until)) {
             deciding.open_at = None;
@@ -222,7 +242,10 @@ impl Machine {
             Input::Elapsed if now >= until => self.moved(),
             // What has moved is lost, and what has not may be on either side: all of it is registered again.
             Input::Down(Side::Grpc) => {
-                self.state = State::Deciding(Deciding { open_at: None, http_up: false, until: now, had_grpc: true });
+                self.decide(now, true, None);
+                if let State::Deciding(deciding) = &mut self.state {
+                    deciding.until = now;
+                }
                 vec![Action::Abandon(Side::Http), Action::Open(Side::Http)]
             }
             _ => Vec::new(),
@@ -289,19 +312,21 @@ mod tests {
     }
 
     #[test]
-    fn while_nothing_answers_both_are_tried_and_the_first_one_serves() {
+    fn while_nothing_answers_both_are_tried_and_grpc_is_preferred_once_something_does() {
         let now = Instant::now();
-        for (first, then) in [
-            (Grpc, vec![Action::Serve(Grpc), Action::Close(Http)]),
-            (Http, vec![Action::Serve(Http), Action::Close(Grpc)]),
-        ] {
-            let mut m = started(1, now);
-            assert_eq!(m.step(now, Input::GrpcFailed(1)), [Action::Open(Http)]);
-            assert_eq!(m.step(now + 100 * LIMIT, Input::Elapsed), []);
-            assert_eq!(m.step(now + 100 * LIMIT, Input::GrpcFailed(90)), []);
-            assert_eq!(m.wake_at(), None, "nothing to do before one answers");
-            assert_eq!(m.step(now + 101 * LIMIT, Input::Up(first)), then);
-        }
+        let late = now + 100 * LIMIT;
+        let mut m = started(1, now);
+        assert_eq!(m.step(now, Input::GrpcFailed(1)), [Action::Open(Http)]);
+        assert_eq!(m.step(late, Input::Elapsed), []);
+        assert_eq!(m.step(late, Input::GrpcFailed(90)), []);
+        assert_eq!(m.wake_at(), None, "nothing to do before one answers");
+        let mut other = m.clone();
+        assert_eq!(other.step(late, Input::Up(Grpc)), [Action::Serve(Grpc), Action::Close(Http)]);
+        assert_eq!(m.step(late, Input::Up(Http)), [], "gRPC was refused by a server that was down");
+        assert_eq!(m.step(late, Input::GrpcFailed(90)), []);
+        let mut silent = m.clone();
+        assert_eq!(silent.step(late + LIMIT, Input::Elapsed), [Action::Serve(Http), Action::Close(Grpc)]);
+        assert_eq!(m.step(late + MS, Input::GrpcFailed(91)), [Action::Serve(Http), Action::Close(Grpc)]);
     }
 
     #[test]
