@@ -108,6 +108,7 @@ impl Driver {
             }
             "list" => {
                 let clusters: Vec<String> = array(&command["clusters"]).iter().map(text).collect();
+                self.watch(&service, &group).await?;
                 let mut found = self.list(&service, &group, &clusters).await?;
                 if let Some(healthy) = command["healthy"].as_bool() {
                     found.retain(|one| one.healthy == healthy);
@@ -132,9 +133,7 @@ impl Driver {
         if !instance.ephemeral {
             return Err("nacos_rust_client has no persistent instances".into());
         }
-        if self.http.is_none() {
-            self.watch(&instance).await?;
-        }
+        self.watch(&instance.service_name, &instance.group_name).await?;
         if let Some(old) = self.registered.remove(&address(&instance)) {
             self.unregister(old).await?;
         }
@@ -158,11 +157,10 @@ impl Driver {
         Ok(())
     }
 
-    async fn watch(&mut self, instance: &Instance) -> Result<(), Failure> {
-        let name = instance.get_service_named();
-        if !self.watched.contains_key(&name) {
-            let key = ServiceInstanceKey::new(&instance.service_name, &instance.group_name);
-            let listener = InstanceDefaultListener::new(key, None);
+    async fn watch(&mut self, service: &str, group: &str) -> Result<(), Failure> {
+        let name = format!("{group}@@{service}");
+        if self.http.is_none() && !self.watched.contains_key(&name) {
+            let listener = InstanceDefaultListener::new(ServiceInstanceKey::new(service, group), None);
             self.subscribe(listener.clone()).await?;
             self.watched.insert(name, listener);
         }
