@@ -28,6 +28,12 @@ impl DiscoveryConfig {
     pub async fn instance(&self, bound: SocketAddr) -> Result<Instance, AddressChoiceError> {
         Ok(instance(self, advertised(self, bound).await?, bound.port()))
     }
+
+    /// An instance with all that does not depend on where the process listens.
+    pub(crate) fn sample(&self) -> Instance {
+        let host = self.address().ip.as_deref().unwrap_or("127.0.0.1");
+        instance(self, Advertised::new(host, "it is a sample"), 1)
+    }
 }
 
 fn instance(config: &DiscoveryConfig, own: Advertised, port: u16) -> Instance {

@@ -3,6 +3,7 @@
 use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::routing::get;
+use nacos_client::ServiceKey;
 use nacos_discovery::serve::ServeError;
 use nacos_tests::wait::{eventually, in_time};
 use tokio::sync::oneshot;
@@ -88,8 +89,9 @@ async fn what_cannot_be_served_says_why_and_registers_nothing() {
     let error = provider(&registry).serve(app()).listen_on(FREE).operations_at("actuator").start().await.unwrap_err();
     assert!(matches!(error, ServeError::OperationsPath(_)), "{error}");
     let (listener, address) = listen().await;
-    let nameless = application(settings(&registry).service("not a name\u{7}"));
-    let error = nameless.serve(app()).listener(listener).start().await.unwrap_err();
+    let serve = provider(&registry).serve(app()).listener(listener);
+    let nameless = serve.registrar(|r| r.customize(|own| own.service = ServiceKey::new("", "not a name\u{7}")));
+    let error = nameless.start().await.unwrap_err();
     assert!(matches!(error, ServeError::Register(_)), "{error}");
     eventually("nothing listens", async || tokio::net::TcpStream::connect(address).await.err()).await;
     assert!(listed(&registry, SERVICE).await.is_empty());

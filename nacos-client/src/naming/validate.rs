@@ -9,6 +9,17 @@ use crate::model::{Instance, ServiceKey};
 /// Metadata keys that servers use for their own purposes.
 const RESERVED: [&str; 3] = ["customInstanceId", "publishInstanceWeight", "publishInstanceEnable"];
 
+impl ClientConfig {
+    /// Checks whether a client with these settings would record a registration, without recording it.
+    ///
+    /// # Errors
+    /// What [`crate::NamingService::service`] or [`crate::ServiceHandle::register`] would refuse it with.
+    pub fn check_registration(&self, key: &ServiceKey, own: &Instance) -> Result<(), InvalidArgument> {
+        service(self, key)?;
+        instance(self, own)
+    }
+}
+
 /// Checks the name and group of a service.
 pub(crate) fn service(config: &ClientConfig, key: &ServiceKey) -> Result<(), InvalidArgument> {
     if key.name().trim().is_empty() {

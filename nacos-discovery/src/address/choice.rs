@@ -28,7 +28,7 @@ pub(crate) struct Advertised {
 }
 
 impl Advertised {
-    fn new(host: impl Into<String>, reason: &'static str) -> Self {
+    pub(crate) fn new(host: impl Into<String>, reason: &'static str) -> Self {
         Self { host: host.into(), ipv6: None, reason, doubt: None, passed_over: Vec::new() }
     }
 

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use nacos_client::{ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, Namespace, Weight};
 
+use super::check::check_registration;
 use super::read::{Note, Reader, Setting, duration};
 use super::{
     AddressRules, ClientSettings, DiscoveryConfig, DiscoveryConfigError, HeartBeat, IpType, Listen, Management,
     Pattern, Place, ShutdownMode, ShutdownSettings,
 };
 
-type Read<T> = Result<T, DiscoveryConfigError>;
+pub(super) type Read<T> = Result<T, DiscoveryConfigError>;
 
 /// Where unknown keys are refused.
 const PREFIX: &str = "spring.cloud.nacos.discovery";
@@ -23,6 +24,7 @@ macro_rules! key {
         concat!("spring.cloud.nacos.discovery.", $suffix)
     };
 }
+pub(super) use key;
 
 /// Reads the whole configuration.
 pub(super) fn bind(reader: &mut Reader<'_>) -> Read<DiscoveryConfig> {
@@ -58,6 +60,7 @@ pub(super) fn bind(reader: &mut Reader<'_>) -> Read<DiscoveryConfig> {
     missing(reader)?;
     reader.refuse_unknown(PREFIX)?;
     check_client(reader, &config, servers, namespace)?;
+    check_registration(reader, &config)?;
     Ok(config)
 }
 

@@ -124,7 +124,7 @@ impl DiscoveryConfig {
         &self.namespace
     }
 
-    /// The group registered in, and looked up in where none is named; `group`, default `DEFAULT_GROUP`.
+    /// The group registered in, and that of [`crate::Discovery::service_key`]; `group`, default `DEFAULT_GROUP`.
     #[must_use]
     pub fn group(&self) -> &str {
         &self.group

@@ -11,6 +11,7 @@
 mod address_rules;
 mod bind;
 mod builder;
+mod check;
 mod client_settings;
 mod discovery_config;
 mod error;

@@ -59,22 +59,22 @@ impl<'l> Reader<'l> {
     }
 
     /// The entries of a map, each from the layer that counts most.
-    pub(crate) fn map(&mut self, key: &'static str) -> Read<BTreeMap<String, String>> {
+    pub(crate) fn entries(&mut self, key: &'static str) -> Read<BTreeMap<String, Setting>> {
         self.asked.push(Asked { key, below: true });
+        self.refuse_text(key)?;
         let mut entries = BTreeMap::new();
         for layer in self.layers {
-            if let Some(found) = layer.find(key) {
-                let setting = self.resolve(key, found)?;
-                if !setting.text.trim().is_empty() {
-                    return Err(setting.refused("a block of keys and values"));
-                }
-            }
             for (rest, found) in layer.entries(key) {
                 let setting = self.resolve(&format!("{key}.{rest}"), found)?;
-                entries.insert(rest, setting.text);
+                entries.insert(rest, setting);
             }
         }
         Ok(entries)
+    }
+
+    /// The same, the values alone.
+    pub(crate) fn map(&mut self, key: &'static str) -> Read<BTreeMap<String, String>> {
+        Ok(self.entries(key)?.into_iter().map(|(name, setting)| (name, setting.text)).collect())
     }
 
     /// The items of a list, written as a list or as one text split by commas; all from the layer that counts most.
@@ -112,8 +112,20 @@ impl<'l> Reader<'l> {
         }
     }
 
+    /// Refuses a value where keys and values belong.
+    fn refuse_text(&self, key: &'static str) -> Read<()> {
+        for found in self.layers.iter().filter_map(|layer| layer.find(key)) {
+            let setting = self.resolve(key, found)?;
+            if !setting.text.trim().is_empty() {
+                return Err(setting.refused("a block of keys and values"));
+            }
+        }
+        Ok(())
+    }
+
     /// Refuses names below `prefix` that nobody asked for.
     pub(crate) fn refuse_unknown(&self, prefix: &'static str) -> Read<()> {
+        self.refuse_text(prefix)?;
         let unknown = self.layers.iter().rev().find_map(|layer| layer.unknown(prefix, &self.asked));
         let Some((key, place)) = unknown else { return Ok(()) };
         let nearest = self.nearest(prefix, &key);

@@ -64,6 +64,43 @@ fn a_wrong_value_is_told_with_its_place_and_what_is_accepted() {
 }
 
 #[test]
+fn what_registries_refuse_is_refused_with_its_place() {
+    let long = "x".repeat(2000);
+    for (key, value, beside) in [
+        ("service", "my orders", ""),
+        ("service", "a@@b", ""),
+        ("group", "a b", ""),
+        ("cluster-name", "rack/7", ""),
+        ("ip", "höst\u{4e2d}", ""),
+        ("metadata.customInstanceId", "1", "metadata.a=1"),
+        ("metadata.preserved.heart.beat.interval", "60000", "metadata.a=1"),
+        ("metadata.k", &long, "metadata.a=1"),
+        ("heart-beat-timeout", "1000", "heart-beat-interval=2000"),
+        ("ip-delete-timeout", "1000", "heart-beat-interval=2000"),
+    ] {
+        let text = format!("spring.application.name=orders\n{PREFIX}{beside}\n{PREFIX}{key}={value}");
+        let text = text.replace(&format!("{PREFIX}\n"), "\n");
+        let message = error(DiscoveryConfig::builder().properties_str(&text).and_then(read));
+        for part in [&*format!("{PREFIX}{key} "), &format!("{value:?}"), "line 3", "what registries take: "] {
+            assert!(message.contains(part), "{part} is not in: {message}");
+        }
+        let consumer = format!("{text}\n{PREFIX}register-enabled=false");
+        assert!(DiscoveryConfig::builder().properties_str(&consumer).and_then(read).is_ok(), "nothing is registered");
+    }
+    let message = error(read(DiscoveryConfig::builder().property("spring.application.name", "my orders")));
+    assert!(message.contains("spring.application.name is \"my orders\""), "{message}");
+}
+
+#[test]
+fn a_value_stands_for_no_block() {
+    for text in ["spring.cloud.nacos.discovery: x", "spring: {cloud: {nacos: {discovery: 3}}}"] {
+        let message = error(DiscoveryConfig::builder().yaml_str(text).and_then(read));
+        assert!(message.contains("spring.cloud.nacos.discovery is ") && message.contains("a block"), "{message}");
+    }
+    assert!(DiscoveryConfig::builder().yaml_str("spring.cloud.nacos.discovery:").and_then(read).is_ok());
+}
+
+#[test]
 fn an_unknown_key_is_refused_with_the_nearest_known_one() {
     for (written, nearest) in [
         ("server-adr", "server-addr"),
