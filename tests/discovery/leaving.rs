@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::get;
 use nacos_discovery::serve::Serving;
-use nacos_discovery::{Outcome, ShutdownLimits, Step};
+use nacos_discovery::{Outcome, RegistrationState, ShutdownLimits, Step};
 use nacos_server_min::{Behaviour, Server};
 use nacos_tests::wait::{eventually, in_time, wait_until};
 use tokio::sync::Notify;
@@ -159,8 +159,12 @@ async fn dropped_instead_of_shut_down_it_still_deregisters() {
     let registry = registry().await;
     let serving = serve(&registry, Router::new(), short()).await;
     let address = serving.address();
+    let readiness = serving.registered().readiness().clone();
+    let mut watch = serving.registered().watch();
     assert_eq!(listed(&registry, SERVICE).await.len(), 1);
     drop(serving);
     until_listed(&registry, SERVICE, 0).await;
+    assert_eq!(in_time("the end", watch.changed()).await, Some(RegistrationState::Deregistered));
+    assert!(!readiness.is_ready());
     eventually("nothing listens", async || refuses(address).await.then_some(())).await;
 }

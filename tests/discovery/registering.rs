@@ -173,6 +173,21 @@ async fn a_status_keeps_an_operators_changes(registry: &impl Registry) {
 }
 
 #[tokio::test]
+async fn of_two_statuses_at_the_same_time_the_later_one_stays() {
+    let registry = registry().await;
+    let me = registered(&provider(&registry)).await;
+    // With an operator's setting, to set it down takes a look at the registry and then a step of its own.
+    operate(&registry, "PUT", "/instance?serviceName=orders&ip=127.0.0.1&port=4711&weight=7&enabled=true").await;
+    let other = me.clone();
+    let down = tokio::spawn(async move { other.set_status(Status::Down).await });
+    wait_until("it is wanted down", || !me.registration().unwrap().instance.enabled).await;
+    me.set_status(Status::Up).await.unwrap();
+    let ended = in_time("the first", down).await.unwrap();
+    assert_eq!(me.state(), RegistrationState::Registered, "{ended:?}");
+    assert_eq!(listed(&registry, SERVICE).await.len(), 1);
+}
+
+#[tokio::test]
 async fn an_instance_that_an_operator_disabled_stays_disabled() {
     let registry = registry().await;
     let me = registered(&provider(&registry)).await;

@@ -10,7 +10,7 @@ const INBOX: usize = 8;
 pub(super) enum Command {
     /// Make it `wanted`, if nobody changed it since `version`.
     Change { version: u64, wanted: Registration, done: oneshot::Sender<Result<Changed, RegisterError>> },
-    /// Take it out of the registry until it is wanted enabled again.
+    /// Take it out of the registry until it is wanted enabled again, unless it is already.
     Withhold { done: oneshot::Sender<Result<(), ConfirmError>> },
     /// Take it back for good.
     Withdraw { done: oneshot::Sender<Result<(), ConfirmError>> },
@@ -70,7 +70,11 @@ impl Keeper {
                     // Nobody waits any more: then nobody has to know.
                     drop(done.send(result));
                 }
-                Some(Command::Withhold { done }) => drop(done.send(withdraw(self.held.take()).await)),
+                Some(Command::Withhold { done }) => {
+                    let result = self.withhold().await;
+                    self.publish(self.state());
+                    drop(done.send(result));
+                }
                 Some(Command::Withdraw { done }) => {
                     let result = withdraw(self.held.take()).await;
                     self.publish(RegistrationState::Deregistered);
@@ -82,7 +86,7 @@ impl Keeper {
                     if let Err(error) = withdraw(self.held.take()).await {
                         tracing::warn!(%error, "left without the registry's word");
                     }
-                    return;
+                    return self.publish(RegistrationState::Deregistered);
                 }
             }
         }
@@ -113,6 +117,14 @@ impl Keeper {
             record.wanted = Some(wanted);
         });
         Ok(Changed::Recorded)
+    }
+
+    async fn withhold(&mut self) -> Result<(), ConfirmError> {
+        // Whoever asked wanted it down then; somebody may want it up since.
+        if self.record.borrow().wanted.as_ref().is_some_and(|wanted| wanted.instance.enabled) {
+            return Ok(());
+        }
+        withdraw(self.held.take()).await
     }
 
     /// First registered at the new place, then deregistered at the old one, so that the service is never without it.
