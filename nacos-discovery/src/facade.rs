@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use nacos_client::{ConfigError, NamingService, ShutdownReport};
+use nacos_client::{ConfigError, NamingService, ServiceKey, ShutdownReport};
 
 use crate::register::Records;
 use crate::{CompositeDiscovery, DiscoveryClient, DiscoveryConfig, Health, NacosDiscovery, Registrar, StatusReport};
@@ -14,11 +14,10 @@ use crate::{CompositeDiscovery, DiscoveryClient, DiscoveryConfig, Health, NacosD
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
-/// use nacos_client::ServiceKey;
 /// use nacos_discovery::{Discovery, DiscoveryConfig};
 ///
 /// let discovery = Discovery::new(DiscoveryConfig::from_file("application.yml")?)?;
-/// for instance in &discovery.client().instances(&ServiceKey::new("", "order-service")).await? {
+/// for instance in &discovery.client().instances(&discovery.service_key("order-service")).await? {
 ///     println!("{}", instance.uri());
 /// }
 /// # Ok(()) }
@@ -75,6 +74,12 @@ impl Discovery {
         &self.shared.client
     }
 
+    /// The key of a service of the configured group, in which Spring Cloud looks up every service.
+    #[must_use]
+    pub fn service_key(&self, name: &str) -> ServiceKey {
+        ServiceKey::new(self.config().group(), name)
+    }
+
     /// Registers this application, once it listens.
     pub fn registrar(&self) -> Registrar {
         let records = Arc::clone(&self.shared.records);
@@ -86,7 +91,7 @@ impl Discovery {
     #[must_use]
     pub fn status(&self) -> StatusReport {
         let records = self.shared.records.read();
-        StatusReport::new(&self.shared.config, &self.shared.nacos, &records)
+        StatusReport::new(&self.shared.nacos, &records)
     }
 
     /// Whether the registry answers: it is asked now, within the client's deadline.

@@ -99,6 +99,16 @@ async fn names_of_services_are_listed_and_watched() {
 }
 
 #[tokio::test]
+async fn a_service_is_looked_up_in_the_group_that_is_configured() {
+    let registry = registry().await;
+    let application = application(settings(&registry).group("G"));
+    let _me = application.registrar().register("127.0.0.1:4711".parse().unwrap()).await.unwrap();
+    let key = application.service_key(SERVICE);
+    assert_eq!(key, ServiceKey::new("G", SERVICE));
+    assert_eq!(ports(&application.client().instances(&key).await.unwrap()), [4711]);
+}
+
+#[tokio::test]
 async fn invalid_names_and_disabled_discovery_ask_nobody() {
     let registry = registry().await;
     let consumer = provider(&registry);

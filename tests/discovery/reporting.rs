@@ -1,7 +1,7 @@
 //! What a status tells, and what it does not.
 
-use nacos_client::{Instance, ServiceKey};
-use nacos_discovery::{DiscoveryClient, NacosDiscovery};
+use nacos_client::{Instance, NamingService, ServiceKey};
+use nacos_discovery::{Discovery, DiscoveryClient, DiscoveryConfig, NacosDiscovery};
 
 use crate::support::*;
 
@@ -36,6 +36,13 @@ async fn a_status_tells_connection_registration_and_subscriptions() {
     assert!(report.subscriptions[0].stale_for_ms.is_some());
     assert_ne!(report.registrations[0].state, "registered");
     drop((me, drained, sick));
+}
+
+#[tokio::test]
+async fn the_namespace_told_is_that_of_the_client_in_use() {
+    let nacos = NamingService::builder().servers(["127.0.0.1:1"]).namespace("tenant").build().unwrap();
+    let discovery = Discovery::with_client(DiscoveryConfig::default(), nacos);
+    assert_eq!(discovery.status().namespace, "tenant");
 }
 
 #[tokio::test]

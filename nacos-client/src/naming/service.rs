@@ -92,6 +92,12 @@ impl NamingService {
         Self { client: Arc::new(Client::new(config, transport)) }
     }
 
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &ClientConfig {
+        &self.client.core.config
+    }
+
     /// The handle of a service: `"name"`, or `("group", "name")`.
     ///
     /// # Errors

@@ -29,8 +29,6 @@ struct Shared {
     /// `None` if the settings want no registration.
     keeper: Option<mpsc::Sender<Command>>,
     record: watch::Receiver<Record>,
-    /// How long the registry's word is waited for.
-    patience: Duration,
 }
 
 /// What a registration is made of.
@@ -38,7 +36,6 @@ pub(super) struct Parts {
     pub(super) nacos: NamingService,
     pub(super) keeper: Option<mpsc::Sender<Command>>,
     pub(super) record: watch::Receiver<Record>,
-    pub(super) patience: Duration,
     pub(super) plan: ShutdownPlan,
     pub(super) readiness: Readiness,
     pub(super) runtime: Handle,
@@ -46,9 +43,9 @@ pub(super) struct Parts {
 
 impl Registered {
     pub(super) fn new(parts: Parts) -> Self {
-        let Parts { nacos, keeper, record, patience, plan, readiness, runtime } = parts;
+        let Parts { nacos, keeper, record, plan, readiness, runtime } = parts;
         readiness.run(record.clone());
-        let shared = Arc::new(Shared { nacos, keeper, record, patience });
+        let shared = Arc::new(Shared { nacos, keeper, record });
         let sequence = Arc::new(Sequence::new(plan, Arc::clone(&shared) as Arc<_>, runtime));
         Self { shared, sequence, readiness }
     }
@@ -140,8 +137,9 @@ impl Registered {
         &self.shared.nacos
     }
 
-    pub(super) fn patience(&self) -> Duration {
-        self.shared.patience
+    /// How long the registry's word is waited for.
+    fn patience(&self) -> Duration {
+        self.nacos().config().timeouts().request
     }
 
     fn current(&self) -> Result<(u64, Registration), RegisterError> {

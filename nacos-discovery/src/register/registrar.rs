@@ -2,7 +2,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use nacos_client::{ConfirmError, ConnectionStatus, NamingService, ServiceKey, StartError, Timeouts};
+use nacos_client::{ConfirmError, ConnectionStatus, NamingService, ServiceKey, StartError};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 
@@ -157,7 +157,6 @@ impl Registrar {
             nacos: self.nacos,
             keeper,
             record,
-            patience: self.config.client().request_timeout.unwrap_or(Timeouts::DEFAULT.request),
             plan: self.plan,
             readiness: self.readiness,
             runtime,

@@ -3,8 +3,8 @@ use std::time::Instant;
 use nacos_client::{ConnectionStatus, NamingService, ServiceSnapshot, SubscribedService};
 use serde::Serialize;
 
+use crate::RegistrationState;
 use crate::register::Record;
-use crate::{DiscoveryConfig, RegistrationState};
 
 /// How discovery is doing, as far as this process knows. It has no password and no key, so it can be shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -114,10 +114,10 @@ pub struct InstanceReport {
 }
 
 impl StatusReport {
-    pub(crate) fn new(config: &DiscoveryConfig, nacos: &NamingService, records: &[Record]) -> Self {
+    pub(crate) fn new(nacos: &NamingService, records: &[Record]) -> Self {
         let now = Instant::now();
         Self {
-            namespace: config.namespace().as_str().to_owned(),
+            namespace: nacos.config().namespace().as_str().to_owned(),
             connection: ConnectionReport::new(nacos.status().current(), now),
             registrations: records.iter().map(RegistrationReport::new).collect(),
             subscriptions: nacos
