@@ -12,12 +12,14 @@ use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto::Builder;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 /// How long nothing is accepted after the system refused to, for want of descriptors mostly.
 const PAUSE: Duration = Duration::from_millis(100);
+/// How long a new connection has for its first request, although nothing is accepted any more.
+const FIRST_REQUEST: Duration = Duration::from_millis(100);
 
 /// Serves `app` until `stop`, then stops accepting, finishes what is under way, and ends. Dropping it cuts everything off.
 pub(super) async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) {
@@ -44,8 +46,20 @@ pub(super) async fn serve(listener: TcpListener, app: Router, stop: Cancellation
             },
         }
     }
-    drop(listener);
+    for (stream, peer) in waiting(listener) {
+        connections.spawn(serve_connection(stream, peer, app.clone(), stop.clone()));
+    }
     while connections.join_next().await.is_some() {}
+}
+
+/// Ends the listener. Callers take what the system has accepted for them as accepted by us, so their requests are answered.
+fn waiting(listener: TcpListener) -> impl Iterator<Item = (TcpStream, SocketAddr)> {
+    let listener = listener.into_std().ok();
+    std::iter::from_fn(move || {
+        let (stream, peer) = listener.as_ref()?.accept().ok()?;
+        stream.set_nonblocking(true).ok()?;
+        Some((TcpStream::from_std(stream).ok()?, peer))
+    })
 }
 
 fn is_of_the_peer(error: &std::io::Error) -> bool {
@@ -63,9 +77,16 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, app: Router, stop
     builder.http1().timer(TokioTimer::new());
     builder.http2().timer(TokioTimer::new());
     let mut connection = pin!(builder.serve_connection_with_upgrades(TokioIo::new(stream), service));
+    let accepted = Instant::now();
+    let stopped = async {
+        stop.cancelled().await;
+        sleep_until(accepted + FIRST_REQUEST).await;
+    };
     let ended = tokio::select! {
+        // First, so that a request that has arrived is taken up before the connection is told to end.
+        biased;
         ended = connection.as_mut() => ended,
-        () = stop.cancelled() => {
+        () = stopped => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
