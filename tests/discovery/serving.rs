@@ -4,6 +4,7 @@ use axum::Router;
 use axum::extract::ConnectInfo;
 use axum::routing::get;
 use nacos_client::ServiceKey;
+use nacos_discovery::Step;
 use nacos_discovery::serve::ServeError;
 use nacos_tests::wait::{eventually, in_time};
 use tokio::sync::oneshot;
@@ -45,15 +46,52 @@ async fn sc19_it_answers_before_it_is_registered() {
 }
 
 #[tokio::test]
-async fn a_stop_before_it_is_registered_ends_it_at_once() {
+async fn a_stop_before_it_is_registered_ends_it_and_the_client() {
     let registry = registry().await;
-    let (stop, stopped) = oneshot::channel::<()>();
-    let serve = provider(&registry).serve(app()).listen_on(FREE).ready_when(std::future::pending::<()>());
-    let running = tokio::spawn(serve.stop_on(stopped).run());
-    stop.send(()).unwrap();
+    for registering in [false, true] {
+        let (stop, stopped) = oneshot::channel::<()>();
+        let discovery = provider(&registry);
+        let mut serve = discovery.serve(app()).listen_on(FREE);
+        if registering {
+            registry.fault().freeze();
+        } else {
+            serve = serve.ready_when(std::future::pending::<()>());
+        }
+        let running = tokio::spawn(serve.stop_on(stopped).run());
+        if registering {
+            let trying = || discovery.status().connection.state != "idle";
+            nacos_tests::wait::wait_until("it registers", trying).await;
+        }
+        stop.send(()).unwrap();
+        let report = in_time("the end", running).await.unwrap().unwrap();
+        let steps: Vec<_> = report.steps.iter().map(|step| step.step).collect();
+        assert_eq!((steps, report.is_clean()), (vec![Step::Close], true), "{report}");
+        assert_eq!(discovery.status().connection.state, "closed");
+        registry.fault().thaw();
+        assert!(listed(&registry, SERVICE).await.is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_signal_to_stop_lets_it_leave_and_a_second_one_changes_nothing() {
+    let registry = registry().await;
+    let terminate = || {
+        let own = std::process::id().to_string();
+        assert!(std::process::Command::new("kill").args(["-TERM", &own]).status().unwrap().success());
+    };
+    let (listener, address) = listen().await;
+    let serve = provider(&registry).serve(app()).listener(listener).operations_at("/actuator");
+    let serve = serve.registrar(|registrar| registrar.plan(|plan| plan.limits(short())));
+    let running = tokio::spawn(serve.run());
+    until_listed(&registry, SERVICE, 1).await;
+    eventually("ready", async || (fetch(address, "GET", "/actuator/health/readiness").await.0 == 200).then_some(()))
+        .await;
+    terminate();
+    until_listed(&registry, SERVICE, 0).await;
+    terminate();
     let report = in_time("the end", running).await.unwrap().unwrap();
-    assert!(report.steps.is_empty());
-    assert!(listed(&registry, SERVICE).await.is_empty());
+    assert!(report.is_clean() && report.step(Step::Deregister).is_some(), "{report}");
 }
 
 #[tokio::test]

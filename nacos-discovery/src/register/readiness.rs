@@ -61,7 +61,12 @@ impl Readiness {
         self.set(Stage::Running(record));
     }
 
-    pub(super) fn leave(&self) {
+    #[cfg(feature = "axum")]
+    pub(crate) fn is_leaving(&self) -> bool {
+        matches!(*self.stage.lock().unwrap_or_else(PoisonError::into_inner), Stage::Leaving)
+    }
+
+    pub(crate) fn leave(&self) {
         self.set(Stage::Leaving);
     }
 

@@ -130,6 +130,12 @@ impl Registrar {
         self.register(bound).await
     }
 
+    /// The client that the shutdown closes, and how long that may take; `None` if the plan keeps it.
+    #[cfg(feature = "axum")]
+    pub(crate) fn client_to_close(&self) -> Option<(NamingService, std::time::Duration)> {
+        (!self.plan.keep_client).then(|| (self.nacos.clone(), self.plan.limits.close))
+    }
+
     fn tell_idle_heart_beats(&self) {
         if let ConnectionStatus::Connected { protocol, .. } = self.nacos.status().current()
             && let Some(text) = self.config.heart_beat().idle_over(protocol)

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::{ConnectInfo, Request};
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Version};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -16,13 +18,23 @@ use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
+use crate::Readiness;
+
 /// How long nothing is accepted after the system refused to, for want of descriptors mostly.
 const PAUSE: Duration = Duration::from_millis(100);
 /// How long a new connection has for its first request, although nothing is accepted any more.
 const FIRST_REQUEST: Duration = Duration::from_millis(100);
 
-/// Serves `app` until `stop`, then stops accepting, finishes what is under way, and ends. Dropping it cuts everything off.
-pub(super) async fn serve(listener: TcpListener, app: Router, stop: CancellationToken) {
+/// An application, and whether it is about to stop.
+#[derive(Clone)]
+pub(super) struct Application {
+    pub(super) app: Router,
+    pub(super) readiness: Readiness,
+}
+
+/// Serves an application until `stop`, then stops accepting, finishes what is under way, and ends. Dropping it cuts
+/// everything off.
+pub(super) async fn serve(listener: TcpListener, app: Application, stop: CancellationToken) {
     let mut connections = JoinSet::new();
     let mut refused = false;
     loop {
@@ -67,7 +79,7 @@ fn is_of_the_peer(error: &std::io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn serve_connection(stream: TcpStream, peer: SocketAddr, app: Router, stop: CancellationToken) {
+async fn serve_connection(stream: TcpStream, peer: SocketAddr, app: Application, stop: CancellationToken) {
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, %peer, "no nodelay");
     }
@@ -97,11 +109,69 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, app: Router, stop
 }
 
 async fn call(
-    mut app: Router,
+    application: Application,
     peer: SocketAddr,
     mut request: hyper::Request<Incoming>,
 ) -> Result<Response, Infallible> {
+    let Application { mut app, readiness } = application;
     request.extensions_mut().insert(ConnectInfo(peer));
+    let is_http1 = request.version() < Version::HTTP_2;
     let request: Request = request.map(axum::body::Body::new);
-    app.call(request).await
+    let mut response = app.call(request).await?;
+    // A caller that keeps its connection would use it to the very end, and so at the moment when it is closed.
+    if is_http1 && readiness.is_leaving() {
+        response.headers_mut().entry(CONNECTION).or_insert(const { HeaderValue::from_static("close") });
+    }
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    fn application() -> Application {
+        Application { app: Router::new().route("/", get(|| async { "here" })), readiness: Readiness::default() }
+    }
+
+    #[tokio::test]
+    async fn kept_connections_end_with_their_next_answer_once_it_is_about_to_stop() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let mut caller = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let application = application();
+        let readiness = application.readiness.clone();
+        let server = tokio::spawn(serve(listener, application, CancellationToken::new()));
+        caller.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let mut answer = vec![0; 1024];
+        let read = caller.read(&mut answer).await.unwrap();
+        let first = String::from_utf8_lossy(&answer[..read]).into_owned();
+        assert!(first.starts_with("HTTP/1.1 200") && !first.contains("connection: close"), "{first}");
+        readiness.leave();
+        caller.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+        let mut last = String::new();
+        caller.read_to_string(&mut last).await.unwrap();
+        assert!(last.starts_with("HTTP/1.1 200") && last.contains("connection: close"), "{last}");
+        server.abort();
+    }
+
+    #[tokio::test]
+    async fn requests_that_wait_to_be_accepted_are_answered_although_it_stops() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut callers = Vec::new();
+        for _ in 0..20 {
+            let mut caller = TcpStream::connect(address).await.unwrap();
+            caller.write_all(b"GET / HTTP/1.1\r\nhost: h\r\n\r\n").await.unwrap();
+            callers.push(caller);
+        }
+        let stop = CancellationToken::new();
+        stop.cancel();
+        serve(listener, application(), stop).await;
+        for mut caller in callers {
+            let mut answer = String::new();
+            caller.read_to_string(&mut answer).await.unwrap();
+            assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("here"), "{answer}");
+        }
+    }
 }

@@ -2,15 +2,18 @@ use std::fmt;
 use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use axum::Router;
 use futures_util::future::BoxFuture;
+use nacos_client::NamingService;
 use tokio::net::TcpListener;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{ServeError, Serving, accept, counted, operations, stop_signal};
-use crate::{Discovery, Registrar, ShutdownReport, Traffic};
+use crate::{Discovery, Outcome, Registrar, ShutdownReport, Step, StepReport, Traffic};
 
 /// An application about to be served, over HTTP/1.1 and HTTP/2 without TLS; made by [`Discovery::serve`].
 ///
@@ -108,10 +111,11 @@ impl Serve {
     /// Dropping the future ends everything that was begun.
     pub async fn start(self) -> Result<Serving, ServeError> {
         let Self { discovery, app, address, listener, ready, stop: _, operations: path, registrar } = self;
+        let readiness = registrar.readiness().clone();
         let traffic = Traffic::new();
         let mut app = counted(app, traffic.clone());
         if let Some(path) = path {
-            let operations = operations(&discovery, registrar.readiness());
+            let operations = operations(&discovery, &readiness);
             app = Router::new().nest(checked(&path)?, operations).fallback_service(app);
         }
         let listener = match listener {
@@ -121,7 +125,8 @@ impl Serve {
         let bound = listener.local_addr().map_err(ServeError::Listener)?;
         let stop = CancellationToken::new();
         // Ends by the drain of the shutdown, or with the plan that owns it.
-        let serving = AbortOnDropHandle::new(tokio::spawn(accept::serve(listener, app, stop.clone())));
+        let serve = accept::serve(listener, accept::Application { app, readiness }, stop.clone());
+        let serving = AbortOnDropHandle::new(tokio::spawn(serve));
         tracing::info!(address = %bound, "listening");
         if let Some(ready) = ready {
             ready.await;
@@ -134,8 +139,8 @@ impl Serve {
         Ok(Serving::new(bound, registrar.register(bound).await?))
     }
 
-    /// Serves until SIGTERM, Ctrl-C, or what [`Serve::stop_on`] names, then leaves. A stop before it is registered ends it
-    /// at once, with a report without steps.
+    /// Serves until SIGTERM, Ctrl-C, or what [`Serve::stop_on`] names, then leaves. A stop before it is registered cuts it off
+    /// and closes the client.
     ///
     /// # Errors
     /// [`ServeError`]; then nothing is served and nothing registered.
@@ -144,15 +149,30 @@ impl Serve {
     /// Dropping the future ends everything at once.
     pub async fn run(mut self) -> Result<ShutdownReport, ServeError> {
         let mut stop = std::mem::replace(&mut self.stop, Box::pin(std::future::pending()));
+        let client = self.registrar.client_to_close();
         let serving = tokio::select! {
             // First, so that a signal that comes during the start is not lost.
             biased;
-            stopped = &mut stop => return stopped.map(|()| ShutdownReport::default()).map_err(ServeError::Signal),
+            stopped = &mut stop => {
+                stopped.map_err(ServeError::Signal)?;
+                return Ok(close(client).await);
+            }
             started = self.start() => started?,
         };
         stop.await.map_err(ServeError::Signal)?;
         Ok(serving.shutdown().await)
     }
+}
+
+/// All there is to a shutdown before anything is registered. A registration under way is taken back with the client.
+async fn close(client: Option<(NamingService, Duration)>) -> ShutdownReport {
+    let begin = Instant::now();
+    let outcome = match client {
+        Some((nacos, limit)) if nacos.shutdown(limit).await.clean => Outcome::Done,
+        Some(_) => Outcome::Overdue,
+        None => Outcome::Skipped,
+    };
+    ShutdownReport { steps: vec![StepReport { step: Step::Close, outcome, took: begin.elapsed() }] }
 }
 
 /// axum panics on a path that it cannot use.

@@ -7,15 +7,15 @@ use super::{ShutdownLimits, Traffic};
 /// What a shutdown does beside deregistering, and how long its steps may take.
 ///
 /// Hooks run in tasks of their own, one after the other in the order they were added; one that panics or is late is given
-/// up and reported, and the shutdown goes on.
+/// up and reported, and the shutdown goes on. A hook that waits for the shutdown itself is late for sure.
 #[derive(Default)]
 pub struct ShutdownPlan {
-    pub(super) limits: ShutdownLimits,
+    pub(in crate::register) limits: ShutdownLimits,
     pub(super) traffic: Option<Traffic>,
     pub(super) before: Vec<Hook>,
     pub(super) drain: Option<Hook>,
     pub(super) after: Vec<Hook>,
-    pub(super) keep_client: bool,
+    pub(in crate::register) keep_client: bool,
 }
 
 impl ShutdownPlan {
