@@ -5,7 +5,7 @@ use std::time::Duration;
 use nacos_client::{ConfigError, NamingService, ServiceKey, ShutdownReport};
 
 use crate::register::Records;
-use crate::{CompositeDiscovery, DiscoveryClient, DiscoveryConfig, Health, NacosDiscovery, Registrar, StatusReport};
+use crate::{DiscoveryClient, DiscoveryConfig, Health, InMemoryDiscovery, NacosDiscovery, Registrar, StatusReport};
 
 /// Discovery by the settings of one application: registers it, finds others, and tells how both are doing. Cheap to clone;
 /// all clones share one client of the registry.
@@ -51,7 +51,8 @@ impl Discovery {
         let client: Arc<dyn DiscoveryClient> = if config.enabled() {
             Arc::new(NacosDiscovery::new(nacos.clone()))
         } else {
-            Arc::new(CompositeDiscovery::new([]))
+            // Knows nobody, and its watches say so and go on.
+            Arc::new(InMemoryDiscovery::new())
         };
         Self { shared: Arc::new(Shared { config: Arc::new(config), nacos, client, records: Arc::default() }) }
     }

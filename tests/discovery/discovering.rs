@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use nacos_client::{Instance, NamingService, ServiceKey};
 use nacos_discovery::{DiscoveryClient, DiscoveryError, InstancesChange, NacosDiscovery, ServiceInstance};
 use nacos_tests::wait::{eventually, in_time};
@@ -120,6 +120,9 @@ async fn invalid_names_and_disabled_discovery_ask_nobody() {
     let off = application(settings(&registry).property("spring.cloud.nacos.discovery.enabled", "false"));
     assert!(off.client().instances(&ServiceKey::new("", SERVICE)).await.unwrap().is_empty());
     assert!(off.client().services("").await.unwrap().is_empty());
+    let mut changes = off.client().watch(&ServiceKey::new("", SERVICE)).unwrap();
+    assert!(change(&mut changes).await.list.is_empty());
+    assert!(changes.next().now_or_never().is_none(), "it goes on");
     eventually("only the provider is connected", async || (registry.connections().len() <= 2).then_some(())).await;
     drop(me);
 }

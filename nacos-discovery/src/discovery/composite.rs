@@ -11,8 +11,8 @@ use super::{Answer, DiscoveryClient, DiscoveryError, InstanceChanges, InstanceLi
 
 /// Several discovery clients, asked in order.
 ///
-/// The instances of a service are those of the first client that has any; the names of services are those of all. A client
-/// that cannot answer is passed over as long as a later one has an answer.
+/// The instances of a service are those of the first client that has any; one that cannot answer is passed over as long as
+/// a later one has some. The names of services are those of all, and an error if one of them cannot answer.
 #[derive(Clone)]
 pub struct CompositeDiscovery {
     clients: Arc<[Arc<dyn DiscoveryClient>]>,
