@@ -17,11 +17,14 @@
 //! * [`ClientConfig`] is the one place of settings, `error` of failures, `model` of names, instances and lists.
 //! * `naming` keeps one cache entry per service (an immutable list that readers share), and the desired state of this
 //!   process, which it makes every new connection agree with.
+//! * [`maintain`](https://docs.rs/nacos-client), a feature, holds what operators do: it asks over HTTP, and holds no connection.
 //! * `transport` hides the protocol behind one trait.
 
 // Public API.
 mod config;
 mod error;
+#[cfg(feature = "maintain")]
+pub mod maintain;
 mod model;
 mod naming;
 

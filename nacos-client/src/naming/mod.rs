@@ -41,7 +41,7 @@ mod registrations;
 mod service_list;
 mod slot;
 mod trouble;
-mod validate;
+pub(crate) mod validate;
 mod wait;
 mod work;
 mod worker;

@@ -9,28 +9,28 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 
 /// Parameters, encoded as they are added. No name is given twice: servers then take any of the values.
 #[derive(Debug)]
-pub(super) struct Query {
+pub(crate) struct Query {
     text: String,
     separator: char,
 }
 
 impl Query {
     /// A query behind `path`.
-    pub(super) fn of(path: &str) -> Self {
+    pub(crate) fn of(path: &str) -> Self {
         let mut text = String::with_capacity(256);
         text.push_str(path);
         Self { text, separator: '?' }
     }
 
     /// Adds one parameter.
-    pub(super) fn with(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: &str) -> Self {
         self.begin(name);
         self.text.extend(utf8_percent_encode(value, RESERVED));
         self
     }
 
     /// Adds one parameter whose text needs no encoding: a number or a boolean.
-    pub(super) fn with_plain(mut self, name: &str, value: impl Display) -> Self {
+    pub(crate) fn with_plain(mut self, name: &str, value: impl Display) -> Self {
         self.begin(name);
         // Writing to a string cannot fail.
         let _ = write!(self.text, "{value}");
@@ -44,7 +44,7 @@ impl Query {
         self.separator = '&';
     }
 
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 }

@@ -129,7 +129,7 @@ fn foreign(body: &[u8]) -> Rejection {
 }
 
 /// The text of a refusal: plain, in the form of 1.4 (`caused: …;`), or in an error page.
-fn said(body: &[u8]) -> String {
+pub(crate) fn said(body: &[u8]) -> String {
     if let Ok(wire::ErrorPage { message: Some(message), .. }) = wire::read(body, "error") {
         return shortened(message.trim());
     }

@@ -1,0 +1,113 @@
+//! Putting a question to one server after the other.
+
+use http::Method;
+use serde_json::Value;
+
+use super::{
+    client::Maintain,
+    error::MaintainError,
+    http::{Answer, Request},
+    judge::{Rejected, judge},
+    model::Generation,
+};
+use crate::{model::ServiceKey, transport::http::Query};
+
+/// Most entries asked for at once; 3.x allows no more.
+const PAGE: u64 = 500;
+/// A server that never ends its pages is not followed for ever.
+const MOST_PAGES: u64 = 2_000;
+
+const STATE: &str = "/v3/admin/core/state";
+
+impl Maintain {
+    /// Asks until a server answers that is not about to stop or start.
+    pub(super) async fn ask(&self, request: &Request) -> Result<Answer, MaintainError> {
+        let mut failures = Vec::new();
+        for index in 0..self.servers.len() {
+            let server = self.servers.get(index);
+            match self.http.exchange(server, request).await {
+                Ok(answer) if matches!(answer.status.as_u16(), 502..=504) && index + 1 < self.servers.len() => {
+                    failures.push(format!("{server}: status {}", answer.status));
+                }
+                Ok(answer) => return Ok(answer),
+                Err(error) => failures.push(format!("{server}: {error}")),
+            }
+        }
+        Err(MaintainError::Unreachable { reason: failures.join("; ") })
+    }
+
+    /// Makes one call about `what`.
+    pub(super) async fn call(&self, method: Method, query: Query, what: &str) -> Result<Value, MaintainError> {
+        let request = Request { method, target: query.finish() };
+        let rejected = match self.try_call(&request).await? {
+            Ok(value) => return Ok(value),
+            Err(rejected) => rejected,
+        };
+        Err(rejected.error(&request.name(), what))
+    }
+
+    /// Makes one call; the inner error is what a server said.
+    pub(super) async fn try_call(&self, request: &Request) -> Result<Result<Value, Rejected>, MaintainError> {
+        Ok(judge(&self.ask(request).await?))
+    }
+
+    /// Which interface the servers offer; asked once.
+    ///
+    /// # Errors
+    ///
+    /// When no server answers, or what answers is no Nacos server.
+    ///
+    /// # Cancel safety
+    ///
+    /// Cancel safe: the next call asks again.
+    pub async fn generation(&self) -> Result<Generation, MaintainError> {
+        self.generation
+            .get_or_try_init(|| async {
+                let request = Request { method: Method::GET, target: STATE.to_owned() };
+                match self.try_call(&request).await? {
+                    // Closed, but there.
+                    Ok(_) | Err(Rejected::Denied(_)) => Ok(Generation::V3),
+                    Err(Rejected::NoSuchCall | Rejected::Missing | Rejected::Refused(_)) => Ok(Generation::V1),
+                    Err(other) => Err(other.error(&request.name(), "server state")),
+                }
+            })
+            .await
+            .copied()
+    }
+
+    /// A query about the namespace.
+    pub(super) fn query(&self, path: &str) -> Query {
+        Query::of(path).with("namespaceId", self.namespace.as_str())
+    }
+
+    /// A query about a service: one full name in v1, two parameters in v3.
+    pub(super) fn about(&self, generation: Generation, path: &str, key: &ServiceKey) -> Query {
+        let name = match generation {
+            Generation::V1 => key.as_str(),
+            Generation::V3 => key.name(),
+        };
+        self.query(path).with("groupName", key.group()).with("serviceName", name)
+    }
+
+    /// All entries of a list that comes in pages.
+    pub(super) async fn pages(
+        &self,
+        query: impl Fn() -> Query,
+        list: &[&str],
+        what: &str,
+    ) -> Result<Vec<Value>, MaintainError> {
+        let mut all: Vec<Value> = Vec::new();
+        for page in 1..=MOST_PAGES {
+            let query = query().with_plain("pageNo", page).with_plain("pageSize", PAGE);
+            let answer = self.call(Method::GET, query, what).await?;
+            let entries = super::read::list(&answer, list).unwrap_or_default();
+            all.extend_from_slice(entries);
+            let total = super::read::count(&answer, "count").max(super::read::count(&answer, "totalCount"));
+            // A server that answers with all of them at once has no count.
+            if entries.is_empty() || all.len() as u64 >= total {
+                break;
+            }
+        }
+        Ok(all)
+    }
+}

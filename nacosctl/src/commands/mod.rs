@@ -1,0 +1,43 @@
+//! One module for each family of commands.
+
+mod diff;
+mod namespaces;
+mod set;
+mod show;
+mod take_part;
+mod watch;
+
+use std::io;
+
+use clap::CommandFactory;
+
+use crate::{
+    cli::{Cli, Command},
+    doctor,
+    failure::{Done, Failure},
+    output::Output,
+    registry::Registry,
+};
+
+/// Runs the command.
+pub(crate) async fn run(cli: Cli, output: Output) -> Result<Done, Failure> {
+    let registry = Registry::new(cli.common);
+    match cli.command {
+        Command::Services { name } => show::services(&registry, output, name.as_deref()).await,
+        Command::Instances { service, all } => show::instances(&registry, output, &service, all).await,
+        Command::Show { service } => show::service(&registry, output, &service).await,
+        Command::Watch { service, lines } => watch::watch(&registry, output, &service, lines).await,
+        Command::Register(register) => take_part::register(&registry, output, register).await,
+        Command::Deregister(target) => take_part::deregister(&registry, output, &target).await,
+        Command::Drain(target) => set::drain(&registry, output, &target).await,
+        Command::Set(set) => set::set(&registry, output, set).await,
+        Command::Service(service) => set::service(&registry, output, service).await,
+        Command::Namespaces(command) => namespaces::run(&registry, output, command).await,
+        Command::Diff { service, nodes } => diff::diff(&registry, output, &service, &nodes).await,
+        Command::Doctor { service } => doctor::doctor(&registry, output, service.as_deref()).await,
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "nacosctl", &mut io::stdout());
+            Ok(Done::Fine)
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! Looking at services and instances.
+
+use nacos_client::{
+    Instance, ServiceKey,
+    maintain::{Maintain, MaintainError, ServiceFilter},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    changed,
+    failure::{Done, Failure},
+    output::{Output, Row, Tone},
+    registry::{Registry, leave},
+};
+
+/// How alike two names must be for one to be meant by the other.
+const ALIKE: f64 = 0.75;
+
+/// The list of services.
+pub(super) async fn services(registry: &Registry, output: Output, name: Option<&str>) -> Result<Done, Failure> {
+    let filter = ServiceFilter::all().name(name.unwrap_or_default());
+    let services = registry.operator()?.services(&filter).await?;
+    if output.json() {
+        let document = |service: &nacos_client::maintain::ServiceSummary| {
+            json!({
+                "group": service.key.group(),
+                "name": service.key.name(),
+                "clusters": service.clusters,
+                "instances": service.instances,
+                "healthy": service.healthy,
+                "protected": service.protected,
+            })
+        };
+        output.document(&services.iter().map(document).collect::<Vec<Value>>())?;
+        return Ok(Done::Fine);
+    }
+    let rows = services.iter().map(|service| {
+        let tone = match (service.instances, service.healthy) {
+            (0, _) => Some(Tone::Faint),
+            (_, 0) => Some(Tone::Bad),
+            (all, healthy) if healthy < all => Some(Tone::Doubtful),
+            _ => None,
+        };
+        let key = &service.key;
+        let counts = [service.clusters, service.instances, service.healthy].map(|count| count.to_string());
+        Row::new([key.group().to_owned(), key.name().to_owned()].into_iter().chain(counts)).toned(tone)
+    });
+    output.table(&["group", "service", "clusters", "instances", "healthy"], rows.collect())?;
+    Ok(Done::Fine)
+}
+
+/// The instances of a service.
+pub(super) async fn instances(registry: &Registry, output: Output, service: &str, all: bool) -> Result<Done, Failure> {
+    let key = registry.key(service);
+    let instances = if all { registry.operator()?.instances(&key).await? } else { listed(registry, &key).await? };
+    if instances.is_empty() && !all {
+        explain_nothing(registry, &key).await?;
+    }
+    if output.json() {
+        output.document(&instances.iter().map(changed::document).collect::<Vec<Value>>())?;
+        return Ok(Done::Fine);
+    }
+    let rows = instances.iter().map(|instance| {
+        let (state, tone) = changed::state(instance);
+        let kind = if instance.ephemeral { "ephemeral" } else { "persistent" };
+        let cells = [
+            instance.addr(),
+            instance.cluster.clone(),
+            instance.weight.to_string(),
+            state.to_owned(),
+            kind.to_owned(),
+            changed::metadata(&instance.metadata),
+        ];
+        Row::new(cells).toned(tone)
+    });
+    output.table(&["address", "cluster", "weight", "state", "kind", "metadata"], rows.collect())?;
+    Ok(Done::Fine)
+}
+
+/// What consumers get.
+pub(super) async fn listed(registry: &Registry, key: &ServiceKey) -> Result<Vec<Instance>, Failure> {
+    let naming = registry.naming()?;
+    let instances = naming.service(key)?.query().await;
+    leave(naming).await;
+    Ok(instances?.iter().map(|instance| Instance::clone(instance)).collect())
+}
+
+/// An empty list is fine for a service that exists, and an error for one that does not.
+async fn explain_nothing(registry: &Registry, key: &ServiceKey) -> Result<(), Failure> {
+    let operator = registry.operator()?;
+    match operator.service(key).await {
+        Ok(_) => Ok(()),
+        Err(MaintainError::NotFound { .. }) => Err(Failure::NotFound(not_found(registry, &operator, key).await)),
+        // The list is empty in any case; this was only about why.
+        Err(_) => Ok(()),
+    }
+}
+
+/// What to tell about a service that does not exist: names that are alike, and whether the namespace is a known one.
+async fn not_found(registry: &Registry, operator: &Maintain, key: &ServiceKey) -> String {
+    let namespace = &registry.common.namespace;
+    let mut text = format!("no service {} in group {} of namespace {namespace}", key.name(), key.group());
+    if let Some(like) = most_alike(operator, key).await {
+        text.push_str(&format!("; there is {} in group {}", like.name(), like.group()));
+    }
+    if let Ok(known) = operator.namespaces().await {
+        let wanted = nacos_client::Namespace::new(namespace);
+        if !known.iter().any(|one| one.id == wanted) {
+            let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
+            text.push_str(&format!("; the namespace is not declared, those that are: {}", ids.join(", ")));
+        }
+    }
+    text.push_str("; `nacosctl doctor ");
+    text.push_str(key.name());
+    text.push_str("` looks everywhere");
+    text
+}
+
+/// The service whose name is most like this one.
+pub(crate) async fn most_alike(operator: &Maintain, key: &ServiceKey) -> Option<ServiceKey> {
+    let services = operator.services(&ServiceFilter::all()).await.ok()?;
+    let likeness = |other: &ServiceKey| strsim::jaro_winkler(&other.name().to_lowercase(), &key.name().to_lowercase());
+    let scored = services.into_iter().map(|service| (likeness(&service.key), service.key));
+    scored.filter(|(score, _)| *score >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, key)| key)
+}
+
+/// A service as a whole.
+pub(super) async fn service(registry: &Registry, output: Output, service: &str) -> Result<Done, Failure> {
+    let operator = registry.operator()?;
+    let key = registry.key(service);
+    let detail = match operator.service(&key).await {
+        Err(MaintainError::NotFound { .. }) => {
+            return Err(Failure::NotFound(not_found(registry, &operator, &key).await));
+        }
+        other => other?,
+    };
+    let subscribers = operator.subscribers(&key).await?;
+    if output.json() {
+        let subscriber = |one: &nacos_client::maintain::Subscriber| json!({ "address": one.addr, "agent": one.agent, "app": one.app });
+        output.document(&json!({
+            "group": key.group(),
+            "name": key.name(),
+            "protectThreshold": detail.protect_threshold,
+            "metadata": detail.metadata,
+            "selector": detail.selector,
+            "clusters": detail.clusters,
+            "ephemeral": detail.ephemeral,
+            "subscribers": subscribers.iter().map(subscriber).collect::<Vec<Value>>(),
+        }))?;
+        return Ok(Done::Fine);
+    }
+    output.line(&format!("service     {}", key.name()))?;
+    output.line(&format!("group       {}", key.group()))?;
+    output.line(&format!("protection  {}", detail.protect_threshold))?;
+    output.line(&format!("clusters    {}", detail.clusters.join(", ")))?;
+    if !detail.metadata.is_empty() {
+        output.line(&format!("metadata    {}", changed::metadata(&detail.metadata)))?;
+    }
+    if let Some(selector) = &detail.selector {
+        output.line(&format!("selector    {selector}"))?;
+    }
+    output.line(&format!("subscribers {}", subscribers.len()))?;
+    if !subscribers.is_empty() {
+        output.line("")?;
+        let rows = subscribers.iter().map(|one| Row::new([one.addr.clone(), one.agent.clone(), one.app.clone()]));
+        output.table(&["subscriber", "client", "application"], rows.collect())?;
+    }
+    Ok(Done::Fine)
+}

@@ -1,0 +1,104 @@
+//! Registering and deregistering instances.
+
+use std::time::Duration;
+
+use nacos_client::{
+    Instance, InstanceAddr, InstanceKey, ServiceKey,
+    maintain::{Maintain, MaintainError},
+};
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::{
+    changed,
+    cli::{Register, Target},
+    failure::{Done, Failure},
+    output::{Output, Tone},
+    registry::{Registry, leave},
+};
+
+/// How often it is looked whether an instance has gone.
+const PACE: Duration = Duration::from_millis(200);
+/// Real servers show a removal after half a second; less than this is no answer.
+const LEAST_PATIENCE: Duration = Duration::from_secs(3);
+
+/// Registers an instance and keeps it.
+pub(super) async fn register(registry: &Registry, output: Output, register: Register) -> Result<Done, Failure> {
+    let Register { target, weight, metadata, persistent, duration } = register;
+    let mut instance = Instance::parse(&target.address)?.cluster(&target.cluster).weight(weight);
+    instance.metadata = metadata.into_iter().collect();
+    if persistent {
+        instance = instance.persistent();
+    }
+    let naming = registry.naming()?;
+    let document = changed::document(&instance);
+    let registration = naming.service(registry.key(&target.service))?.register(instance)?;
+    registration.confirmed().await?;
+    let how = if persistent { "it stays until it is deregistered" } else { "it stays until Ctrl-C" };
+    let text = format!("registered {}; {how}", target.address);
+    output.say(&json!({ "event": "registered", "instance": document }), &output.paint(Tone::Good, &text))?;
+    if persistent {
+        registration.keep();
+    } else {
+        let end = async {
+            match duration {
+                Some(duration) => sleep(duration).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            stopped = tokio::signal::ctrl_c() => stopped?,
+            () = end => {}
+        }
+        registration.withdraw().await?;
+        output.say(
+            &json!({ "event": "deregistered", "instance": document }),
+            &format!("deregistered {}", target.address),
+        )?;
+    }
+    leave(naming).await;
+    Ok(Done::Fine)
+}
+
+/// The key of an instance on the command line.
+pub(super) fn instance_key(target: &Target) -> Result<InstanceKey, Failure> {
+    Ok(InstanceKey::new(target.address.parse::<InstanceAddr>()?, &target.cluster))
+}
+
+/// The instance as operators see it.
+pub(super) async fn find(
+    operator: &Maintain,
+    key: &ServiceKey,
+    wanted: &InstanceKey,
+) -> Result<Option<Instance>, Failure> {
+    match operator.instances(key).await {
+        Ok(instances) => Ok(instances.into_iter().find(|instance| wanted.is(instance))),
+        // With its last instance a service may go, too.
+        Err(MaintainError::NotFound { .. }) => Ok(None),
+        Err(other) => Err(other.into()),
+    }
+}
+
+/// Removes an instance, and looks whether it is gone: servers say yes in any case.
+pub(super) async fn deregister(registry: &Registry, output: Output, target: &Target) -> Result<Done, Failure> {
+    let (operator, key, wanted) = (registry.operator()?, registry.key(&target.service), instance_key(target)?);
+    let found = find(&operator, &key, &wanted).await?;
+    let instance = found
+        .ok_or_else(|| Failure::NotFound(format!("no instance {wanted} of {} in group {}", key.name(), key.group())))?;
+    operator.deregister(&key, &instance).await?;
+    let end = Instant::now() + registry.timeout().max(LEAST_PATIENCE);
+    while find(&operator, &key, &wanted).await?.is_some() {
+        if Instant::now() >= end {
+            return Err(Failure::Refused(format!(
+                "{wanted} is still there: its own client keeps it registered. Stop that client, or take it out of traffic with `nacosctl drain {} {}`",
+                target.service, target.address,
+            )));
+        }
+        sleep(PACE).await;
+    }
+    output.say(
+        &json!({ "event": "deregistered", "instance": changed::document(&instance) }),
+        &format!("deregistered {wanted}"),
+    )?;
+    Ok(Done::Fine)
+}

@@ -1,0 +1,85 @@
+//! The registry that the command line names.
+
+use std::time::Duration;
+
+use nacos_client::{ClientConfig, NamingService, Protocol, ServiceKey, Timeouts, maintain::Maintain};
+
+use crate::{cli::Common, failure::Failure};
+
+/// How long leaving may take.
+const GOODBYE: Duration = Duration::from_secs(2);
+
+/// Where to ask, and as whom.
+#[derive(Debug, Clone)]
+pub(crate) struct Registry {
+    pub(crate) common: Common,
+    /// Set where the command does not leave it to the settings.
+    protocol: Option<Protocol>,
+}
+
+impl Registry {
+    pub(crate) fn new(common: Common) -> Self {
+        Self { protocol: common.protocol.map(Protocol::from), common }
+    }
+
+    /// The same at another server.
+    pub(crate) fn at(&self, server: &str) -> Self {
+        let common = Common { server: server.to_owned(), ..self.common.clone() };
+        Self { common, protocol: self.protocol }
+    }
+
+    /// The same in another namespace.
+    pub(crate) fn within(&self, namespace: &str) -> Self {
+        let common = Common { namespace: namespace.to_owned(), ..self.common.clone() };
+        Self { common, protocol: self.protocol }
+    }
+
+    /// The same, spoken to in this way.
+    pub(crate) fn speaking(&self, protocol: Protocol) -> Self {
+        Self { common: self.common.clone(), protocol: Some(protocol) }
+    }
+
+    /// The service named; a name of the form `group@@service` brings its group along.
+    pub(crate) fn key(&self, service: &str) -> ServiceKey {
+        match service.split_once("@@") {
+            Some((group, name)) => ServiceKey::new(group, name),
+            None => ServiceKey::new(&self.common.group, service),
+        }
+    }
+
+    /// How long to wait.
+    pub(crate) const fn timeout(&self) -> Duration {
+        self.common.timeout
+    }
+
+    pub(crate) fn config(&self) -> Result<ClientConfig, Failure> {
+        let mut timeouts = Timeouts::DEFAULT;
+        timeouts.request = self.common.timeout;
+        timeouts.http = self.common.timeout;
+        timeouts.connect = timeouts.connect.min(self.common.timeout);
+        let mut builder = ClientConfig::builder()
+            .servers([&self.common.server])
+            .namespace(&self.common.namespace)
+            .app_name("nacosctl")
+            .timeouts(timeouts);
+        if let Some(protocol) = self.protocol {
+            builder = builder.protocol(protocol);
+        }
+        Ok(builder.from_env()?.build()?)
+    }
+
+    /// A client of the registry; connects at its first use.
+    pub(crate) fn naming(&self) -> Result<NamingService, Failure> {
+        Ok(NamingService::new(self.config()?))
+    }
+
+    /// An operator's client.
+    pub(crate) fn operator(&self) -> Result<Maintain, Failure> {
+        Ok(Maintain::new(self.config()?))
+    }
+}
+
+/// Ends a client, so that the server does not have to find out.
+pub(crate) async fn leave(naming: NamingService) {
+    naming.shutdown(GOODBYE).await;
+}
