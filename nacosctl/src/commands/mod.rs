@@ -11,6 +11,8 @@ use std::io;
 
 use clap::CommandFactory;
 
+pub(crate) use self::show::{listed, most_alike};
+
 use crate::{
     cli::{Cli, Command},
     doctor,

@@ -78,7 +78,7 @@ pub(super) async fn instances(registry: &Registry, output: Output, service: &str
 }
 
 /// What consumers get.
-pub(super) async fn listed(registry: &Registry, key: &ServiceKey) -> Result<Vec<Instance>, Failure> {
+pub(crate) async fn listed(registry: &Registry, key: &ServiceKey) -> Result<Vec<Instance>, Failure> {
     let naming = registry.naming()?;
     let instances = naming.service(key)?.query().await;
     leave(naming).await;
