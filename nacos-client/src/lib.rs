@@ -17,7 +17,7 @@
 //! * [`ClientConfig`] is the one place of settings, `error` of failures, `model` of names, instances and lists.
 //! * `naming` keeps one cache entry per service (an immutable list that readers share), and the desired state of this
 //!   process, which it makes every new connection agree with.
-//! * [`maintain`](https://docs.rs/nacos-client), a feature, holds what operators do: it asks over HTTP, and holds no connection.
+//! * `maintain`, a feature, holds what operators do: it asks over HTTP, and keeps no connection.
 //! * `transport` hides the protocol behind one trait.
 
 // Public API.

@@ -89,10 +89,10 @@ impl Maintain {
         query = address(query, &known);
         // 3.x sets a part that is not named to its default.
         let all = generation == Generation::V3;
-        if let Some(weight) = change.weight.or(all.then_some(known.weight)) {
+        if let Some(weight) = change.weight.or_else(|| all.then_some(known.weight)) {
             query = query.with_plain("weight", weight);
         }
-        if let Some(enabled) = change.enabled.or(all.then_some(known.enabled)) {
+        if let Some(enabled) = change.enabled.or_else(|| all.then_some(known.enabled)) {
             query = query.with_plain("enabled", enabled);
         }
         if all {

@@ -84,8 +84,8 @@ pub(super) fn judge(answer: &Answer) -> Result<Value, Rejected> {
         (404, _) if code.is_none() && (json.is_some() || answer.body.is_empty()) => Rejected::NoSuchCall,
         (404, _) => Rejected::Missing,
         (300..=399, _) => Rejected::Foreign(format!("a redirection, status {status}")),
-        (400..=499, code) => Rejected::Refused(refusal(code.unwrap_or(i64::from(status)))),
-        (500..=599, code) => Rejected::Failed(refusal(code.unwrap_or(i64::from(status)))),
+        (400..=499, code) => Rejected::Refused(refusal(code.unwrap_or_else(|| i64::from(status)))),
+        (500..=599, code) => Rejected::Failed(refusal(code.unwrap_or_else(|| i64::from(status)))),
         _ => Rejected::Foreign(format!("status {status}")),
     })
 }

@@ -116,12 +116,15 @@ async fn not_found(registry: &Registry, operator: &Maintain, key: &ServiceKey) -
     text
 }
 
-/// The service whose name is most like this one.
+/// The other service whose name is most like this one.
 pub(crate) async fn most_alike(operator: &Maintain, key: &ServiceKey) -> Option<ServiceKey> {
     let services = operator.services(&ServiceFilter::all()).await.ok()?;
     let likeness = |other: &ServiceKey| strsim::jaro_winkler(&other.name().to_lowercase(), &key.name().to_lowercase());
     let scored = services.into_iter().map(|service| (likeness(&service.key), service.key));
-    scored.filter(|(score, _)| *score >= ALIKE).max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, key)| key)
+    scored
+        .filter(|(score, other)| *score >= ALIKE && other != key)
+        .max_by(|(a, _), (b, _)| a.total_cmp(b))
+        .map(|(_, key)| key)
 }
 
 /// A service as a whole.

@@ -96,9 +96,9 @@ pub(super) async fn deregister(registry: &Registry, output: Output, target: &Tar
         }
         sleep(PACE).await;
     }
-    output.say(
-        &json!({ "event": "deregistered", "instance": changed::document(&instance) }),
-        &format!("deregistered {wanted}"),
-    )?;
+    let after =
+        if instance.ephemeral { "; if its client still runs over HTTP, its next beat brings it back" } else { "" };
+    let document = json!({ "event": "deregistered", "instance": changed::document(&instance) });
+    output.say(&document, &format!("deregistered {wanted}{after}"))?;
     Ok(Done::Fine)
 }

@@ -1,0 +1,9 @@
+//! The tool as its users run it: a process with arguments, an output and an exit code, against real sockets.
+
+mod changing;
+mod comparing;
+mod diagnosing;
+mod failing;
+mod looking;
+mod support;
+mod watching;
