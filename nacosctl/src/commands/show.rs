@@ -85,14 +85,15 @@ pub(crate) async fn listed(registry: &Registry, key: &ServiceKey) -> Result<Vec<
     Ok(instances?.iter().map(|instance| Instance::clone(instance)).collect())
 }
 
-/// An empty list is fine for a service that exists, and an error for one that does not.
+/// An empty list is fine for a service that exists, and an error for one that does not. It is looked for in the list: asked for a service that it does not know, r-nacos makes one up.
 async fn explain_nothing(registry: &Registry, key: &ServiceKey) -> Result<(), Failure> {
     let operator = registry.operator()?;
-    match operator.service(key).await {
-        Ok(_) => Ok(()),
-        Err(MaintainError::NotFound { .. }) => Err(Failure::NotFound(not_found(registry, &operator, key).await)),
+    match operator.services(&ServiceFilter::all().group(key.group()).name(key.name())).await {
+        Ok(services) if services.iter().all(|service| service.key != *key) => {
+            Err(Failure::NotFound(not_found(registry, &operator, key).await))
+        }
         // The list is empty in any case; this was only about why.
-        Err(_) => Ok(()),
+        _ => Ok(()),
     }
 }
 

@@ -5,5 +5,6 @@ mod comparing;
 mod diagnosing;
 mod failing;
 mod looking;
+mod recorded;
 mod support;
 mod watching;
