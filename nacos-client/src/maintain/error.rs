@@ -36,7 +36,9 @@ pub enum MaintainError {
     #[error("the server failed; try again, and look into its log")]
     Server(#[source] ServerRefusal),
     /// The server has no such call.
-    #[error("the server does not offer this call ({call}); it is too old, too new, or has the interface switched off")]
+    #[error(
+        "the server does not offer this call ({call}); it is too old, too new, has the interface switched off, or is reached by a wrong context path"
+    )]
     Unsupported {
         /// Method and path.
         call: String,
@@ -50,6 +52,14 @@ pub enum MaintainError {
 }
 
 impl MaintainError {
+    /// The error of a call for a list, which exists wherever the call does.
+    pub(super) fn of_list(self, path: &str) -> Self {
+        match self {
+            Self::NotFound { .. } => Self::Unsupported { call: format!("GET {path}") },
+            other => other,
+        }
+    }
+
     /// Whether the same call may succeed later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {

@@ -30,7 +30,8 @@ impl Maintain {
             Generation::V1 => V1.to_owned(),
             Generation::V3 => format!("{V3}/list"),
         };
-        let answer = self.call(Method::GET, Query::of(&path), "namespace").await?;
+        let answer = self.call(Method::GET, Query::of(&path), "namespace").await;
+        let answer = answer.map_err(|error| error.of_list(&path))?;
         Ok(read::list(&answer, &[]).unwrap_or_default().iter().map(info).collect())
     }
 

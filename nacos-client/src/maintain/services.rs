@@ -51,7 +51,8 @@ impl Maintain {
                 .with("serviceNameParam", &filter.name)
                 .with_plain("withInstances", false)
         };
-        let rows = self.pages(query, &["serviceList", "pageItems"], "service").await?;
+        let rows = self.pages(query, &["serviceList", "pageItems"], "service").await;
+        let rows = rows.map_err(|error| error.of_list(path))?;
         let mut services: Vec<ServiceSummary> = rows.iter().filter_map(summary).collect();
         services.sort_by(|a, b| a.key.cmp(&b.key));
         // Pages are cut from a list without order: one may repeat what another showed.

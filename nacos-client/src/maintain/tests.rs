@@ -159,7 +159,7 @@ async fn each_kind_of_refusal_has_its_error() {
         (302, "", "Protocol"),
         (200, "", "Protocol"),
         (200, r#"{"code":30000,"message":"not ready","data":null}"#, "Refused"),
-        (404, r#"{"code":22001,"message":"namespace not exist","data":null}"#, "NotFound"),
+        (404, "no page", "Unsupported"),
         (400, r#"{"code":22002,"message":"exists","data":null}"#, "Exists"),
     ];
     for (status, body, kind) in cases {
@@ -181,6 +181,19 @@ async fn the_next_server_is_asked_when_one_is_away_and_all_are_named_when_all_ar
     assert!(
         matches!(&away, MaintainError::Unreachable { reason } if reason.contains("127.0.0.1:1") && reason.contains("127.0.0.2:1"))
     );
+}
+
+#[tokio::test]
+async fn what_does_not_exist_is_told_by_the_codes_of_v3() {
+    for (code, status) in [(21_008, 400), (20_004, 404)] {
+        let server = MockServer::start().await;
+        let state = ResponseTemplate::new(200).set_body_json(json!({ "code": 0, "data": { "version": "3.0.3" } }));
+        Mock::given(path(V3_STATE)).respond_with(state).mount(&server).await;
+        let absent = json!({ "code": code, "message": "service not exist", "data": "service not found" });
+        Mock::given(any()).respond_with(ResponseTemplate::new(status).set_body_json(absent)).mount(&server).await;
+        let missing = operator(&[server.address().to_string()]).service(orders()).await;
+        assert!(matches!(missing, Err(MaintainError::NotFound { .. })), "{missing:?}");
+    }
 }
 
 #[tokio::test]

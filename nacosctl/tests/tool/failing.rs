@@ -57,6 +57,9 @@ async fn what_is_no_nacos_server_is_told_from_one() {
     Mock::given(matchers::any()).respond_with(ResponseTemplate::new(302)).mount(&server).await;
     let run = ctl(&server.address().to_string(), &["services"]).await.ended(4);
     assert!(run.err.contains("not that of a Nacos server"), "{run:?}");
+    let world = World::new().await;
+    let run = ctl(&format!("{}/wrong", world.addr), &["services"]).await.ended(4);
+    assert!(run.err.contains("wrong context path"), "{run:?}");
 }
 
 #[tokio::test]
