@@ -23,11 +23,12 @@ pub(crate) async fn doctor(registry: &Registry, output: Output, service: Option<
     for server in registry.common.server.split([',', ';']).map(str::trim).filter(|server| !server.is_empty()) {
         let one = registry.at(server);
         let (state, check) = server::http(&one).await?;
+        let answered = std::time::SystemTime::now();
         report.add(check)?;
         if let Some(state) = state {
             reached = true;
             report.add(server::auth(&one, &state).await?)?;
-            report.add(server::clock(&state, std::time::SystemTime::now()))?;
+            report.add(server::clock(&state, answered))?;
             report.add(server::grpc(&one, &state).await?)?;
         }
     }
