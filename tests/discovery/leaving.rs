@@ -8,6 +8,7 @@ use axum::Router;
 use axum::routing::get;
 use nacos_discovery::serve::Serving;
 use nacos_discovery::{Outcome, RegistrationState, ShutdownLimits, Step};
+use nacos_server_min::fault::AnswerFault;
 use nacos_server_min::{Behaviour, Server};
 use nacos_tests::wait::{eventually, in_time, wait_until};
 use tokio::sync::Notify;
@@ -132,6 +133,21 @@ async fn b13_a_registry_that_does_not_answer_delays_the_end_by_its_limit_only() 
     assert_eq!(report.step(Step::Deregister).unwrap().outcome, Outcome::Overdue);
     assert_eq!(report.step(Step::Drain).unwrap().outcome, Outcome::Done);
     registry.fault().thaw();
+}
+
+#[tokio::test]
+async fn b13_a_registry_that_refuses_to_deregister_is_told_of_and_left_all_the_same() {
+    let registry = registry().await;
+    let mut limits = short();
+    limits.deregistration = Duration::from_millis(300);
+    let serving = serve(&registry, Router::new(), limits).await;
+    registry.fault().answers(AnswerFault::error(500, "no disk"));
+    let report = in_time("the end", serving.shutdown()).await;
+    let outcome = |step| &report.step(step).unwrap().outcome;
+    assert!(matches!(outcome(Step::Deregister), Outcome::Failed(_) | Outcome::Overdue), "{report}");
+    assert_eq!((outcome(Step::Propagate), outcome(Step::Drain)), (&Outcome::Done, &Outcome::Done), "{report}");
+    registry.fault().clear_answers();
+    until_listed(&registry, SERVICE, 0).await;
 }
 
 #[tokio::test]

@@ -21,6 +21,21 @@ pub type ServiceChanges = Pin<Box<dyn Stream<Item = Result<ServicesChange, Disco
 ///
 /// The application asks, from its own tasks; nothing calls an implementation by itself. Every future may be dropped at any
 /// time, and an implementation must then leave nothing behind that grows.
+///
+/// # Examples
+///
+/// ```
+/// use futures_util::StreamExt;
+/// use nacos_client::ServiceKey;
+/// use nacos_discovery::DiscoveryClient;
+///
+/// # async fn example(client: &dyn DiscoveryClient) -> Result<(), nacos_discovery::DiscoveryError> {
+/// let mut changes = client.watch(&ServiceKey::new("", "order-service"))?; // `next` is of `StreamExt`
+/// while let Some(change) = changes.next().await {
+///     println!("{} take traffic, {} of them are new", change.list.len(), change.added.len());
+/// }
+/// # Ok(()) }
+/// ```
 pub trait DiscoveryClient: fmt::Debug + Send + Sync {
     /// What kind of client it is, for people.
     fn description(&self) -> &str;

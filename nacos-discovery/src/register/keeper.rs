@@ -183,6 +183,9 @@ fn log(state: &RegistrationState, wanted: Option<&Registration>) {
         RegistrationState::Pending => tracing::debug!(%service, %instance, "registration pending"),
         RegistrationState::Withheld => tracing::info!(%service, %instance, "out of the registry until it is up again"),
         RegistrationState::Deregistered => tracing::info!(%service, %instance, "deregistered"),
+        RegistrationState::Replaced => {
+            tracing::warn!(%service, %instance, "replaced by another registration of this client")
+        }
         state => tracing::warn!(%service, %instance, %state, "not registered"),
     }
 }

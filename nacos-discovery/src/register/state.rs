@@ -9,11 +9,11 @@ use nacos_client::{RegistrationStatus, ServerRefusal};
 pub enum RegistrationState {
     /// The settings want none.
     Off(Off),
-    /// Not acknowledged yet, and nothing went wrong so far.
+    /// Not acknowledged yet, and nothing went wrong so far: there is no connection, or the request is on its way.
     Pending,
     /// The server that the client is connected to has it as it is wanted.
     Registered,
-    /// The server failed to take it, or cannot be reached; it is tried again, with growing pauses of at most 5 s.
+    /// The server failed to take it; it is tried again, with growing pauses of at most 5 s.
     Failing {
         /// Failed attempts in a row.
         attempts: u32,

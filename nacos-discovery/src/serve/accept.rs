@@ -22,6 +22,8 @@ use crate::Readiness;
 
 /// How long nothing is accepted after the system refused to, for want of descriptors mostly.
 const PAUSE: Duration = Duration::from_millis(100);
+/// Connections that a system lets wait; further ones have come since, and would come for ever.
+const BACKLOG: usize = 1024;
 /// How long a new connection has for its first request, although nothing is accepted any more.
 const FIRST_REQUEST: Duration = Duration::from_millis(100);
 
@@ -58,7 +60,7 @@ pub(super) async fn serve(listener: TcpListener, app: Application, stop: Cancell
             },
         }
     }
-    for (stream, peer) in waiting(listener) {
+    for (stream, peer) in waiting(listener).take(BACKLOG) {
         connections.spawn(serve_connection(stream, peer, app.clone(), stop.clone()));
     }
     while connections.join_next().await.is_some() {}
