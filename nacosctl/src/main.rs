@@ -12,16 +12,21 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use cli::Cli;
-use failure::Done;
+use failure::{Done, Failure};
 use output::Output;
+use tracing_subscriber::EnvFilter;
+
+/// The environment variable that says what is logged.
+const LOG: &str = "NACOSCTL_LOG";
 
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    // What the client logs is for who asks for it; the output is the tool's.
-    let filter = tracing_subscriber::EnvFilter::try_from_env("NACOSCTL_LOG").unwrap_or_else(|_| "off".into());
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
     let output = Output::new(&cli.common);
+    if let Err(failure) = log() {
+        output.failure(&failure);
+        return ExitCode::from(failure.exit_code());
+    }
     match commands::run(cli, output).await {
         Ok(Done::Fine) => ExitCode::SUCCESS,
         Ok(Done::Found) => ExitCode::from(failure::FOUND),
@@ -30,4 +35,14 @@ async fn main() -> ExitCode {
             ExitCode::from(failure.exit_code())
         }
     }
+}
+
+/// What the client logs is for who asks for it; the output is the tool's.
+fn log() -> Result<(), Failure> {
+    let wanted = std::env::var(LOG).unwrap_or_else(|_| "off".to_owned());
+    let filter = EnvFilter::try_new(&wanted).map_err(|error| {
+        Failure::Usage(format!("{LOG}={wanted}: {error}; write it like debug or nacos_client=trace"))
+    })?;
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    Ok(())
 }

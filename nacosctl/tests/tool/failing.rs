@@ -3,7 +3,7 @@
 use nacos_client::Instance;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
-use super::support::{World, ctl, register, run};
+use super::support::{World, command, ctl, register, run};
 
 /// Every command that asks a server.
 const COMMANDS: [&[&str]; 15] = [
@@ -106,4 +106,8 @@ async fn wrong_usage_ends_with_exit_code_2_before_anything_is_sent() {
         let run = run(arguments).await;
         assert_eq!(run.code, 2, "{arguments:?}: {run:?}");
     }
+    let mut logging = command(&["services"]);
+    let output = logging.env("NACOSCTL_LOG", "a=b=c").output().await.expect("the tool ends");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("NACOSCTL_LOG=a=b=c"));
 }

@@ -33,7 +33,8 @@ impl Run {
     }
 }
 
-fn command(arguments: &[&str]) -> Command {
+/// The tool, not yet started.
+pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nacosctl"));
     // What the tests are run with is not for the tool.
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("NACOS")) {
