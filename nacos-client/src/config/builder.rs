@@ -222,8 +222,23 @@ impl ClientConfigBuilder {
 fn server_list(entries: &[String], offset: u16) -> Result<ServerList, ConfigError> {
     ServerList::parse(entries, offset).map_err(|e| match e.field {
         AddressField::List => ConfigError::NoServers,
-        _ => ConfigError::Server { reason: format!("{} {}", e.field, e.reason), entry: e.text },
+        _ if e.text.contains('@') => ConfigError::Server {
+            reason: "there is no place for a user or a password in an address, write host:port".to_owned(),
+            entry: without_secrets(&e.text),
+        },
+        _ => ConfigError::Server { reason: format!("{} {}", e.field, e.reason), entry: without_secrets(&e.text) },
     })
+}
+
+/// An entry without what may be a password: all before an `@`, and a query of another kind than ours.
+fn without_secrets(entry: &str) -> String {
+    let (address, query) = entry.split_once('?').unwrap_or((entry, ""));
+    let address = address.rsplit_once('@').map_or_else(|| address.to_owned(), |(_, host)| format!("***@{host}"));
+    match query {
+        "" => address,
+        ours if ours.starts_with("grpc_port=") => format!("{address}?{ours}"),
+        _ => format!("{address}?***"),
+    }
 }
 
 fn check_timeouts(t: &Timeouts) -> Result<(), InvalidArgument> {
@@ -314,6 +329,21 @@ mod tests {
         for bad in ["host:65536", "::1:8848:", "https://a", "a/b c"] {
             let error = ClientConfig::builder().servers([bad]).build().unwrap_err();
             assert!(matches!(&error, ConfigError::Server { entry, .. } if entry == bad), "{bad}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_tells_no_password_of_an_address() {
+        for (entry, shown) in [
+            ("http://nacos:hunter2@h:8848", "***@h:8848"),
+            ("nacos:hun@ter2@h:8848", "***@h:8848"),
+            ("nacos:hunter2@h?password=hunter2", "***@h?***"),
+            ("h:8848?password=hunter2", "h:8848?***"),
+            ("h:8848?grpc_port=x", "h:8848?grpc_port=x"),
+        ] {
+            let error = ClientConfig::builder().servers([entry]).build().unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+            assert!(matches!(&error, ConfigError::Server { entry, .. } if entry == shown), "{error:?}");
         }
     }
 

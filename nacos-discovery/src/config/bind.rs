@@ -284,6 +284,11 @@ fn check_client(
             "context_path" => reader.setting(key!("context-path"))?.or(reader.setting(key!("client.context-path"))?),
             _ => reader.setting("spring.application.name")?,
         },
+        // Addresses that are not this one may hold passwords; the client shows the one without.
+        ConfigError::Server { entry, .. } => servers.map(|all| match all.text.contains(['@', '?']) {
+            true => all.with_text(entry),
+            false => all,
+        }),
         _ => servers,
     };
     let culprit = culprit.unwrap_or_else(|| Setting::new(key!("client"), String::new(), Place::Code));

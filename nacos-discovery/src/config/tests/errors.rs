@@ -152,6 +152,15 @@ fn no_message_tells_a_secret() {
 }
 
 #[test]
+fn no_message_tells_a_password_of_an_address() {
+    for servers in ["http://nacos:hunter2@h:8848", "b:99999,nacos:hunter2@h", "h?password=hunter2"] {
+        let error = read(DiscoveryConfig::builder().server_addr(servers)).unwrap_err();
+        assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
+        assert!(error.to_string().contains("server-addr is "), "{error}");
+    }
+}
+
+#[test]
 fn a_file_is_told_by_its_path() {
     let missing = DiscoveryConfig::from_file("no/such/application.yml").unwrap_err();
     assert!(
