@@ -173,6 +173,21 @@ async fn a_status_keeps_an_operators_changes(registry: &impl Registry) {
 }
 
 #[tokio::test]
+async fn a_status_leaves_everything_else_as_it_was_registered() {
+    let registry = registry().await;
+    let settings = settings(&registry).property("spring.cloud.nacos.discovery.weight", "4").metadata("version", "v1");
+    let me = registered(&application(settings)).await;
+    let before = listed(&registry, SERVICE).await;
+    me.set_status(Status::Down).await.unwrap();
+    me.set_status(Status::Up).await.unwrap();
+    let after = listed(&registry, SERVICE).await;
+    for field in ["weight", "metadata", "enabled", "clusterName"] {
+        assert_eq!(before[0][field], after[0][field], "{field}");
+    }
+    assert_eq!(after[0]["weight"], 4.0);
+}
+
+#[tokio::test]
 async fn of_two_statuses_at_the_same_time_the_later_one_stays() {
     let registry = registry().await;
     let me = registered(&provider(&registry)).await;

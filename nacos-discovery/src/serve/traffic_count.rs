@@ -42,3 +42,27 @@ impl HttpBody for Counted {
         self.body.size_hint()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axum::routing::get;
+    use tower_service::Service;
+
+    #[tokio::test]
+    async fn a_request_is_under_way_until_its_body_is_sent_or_given_up() {
+        let traffic = Traffic::new();
+        let mut app = counted(Router::new().route("/", get(|| async { "here" })), traffic.clone());
+        for whole in [true, false] {
+            let answer = app.call(Request::new(Body::empty())).await.unwrap();
+            assert_eq!(traffic.under_way(), 1, "its body is still to be sent");
+            let body = answer.into_body();
+            if whole {
+                assert_eq!(axum::body::to_bytes(body, 10).await.unwrap(), "here");
+            } else {
+                drop(body);
+            }
+            assert_eq!(traffic.under_way(), 0);
+        }
+    }
+}
