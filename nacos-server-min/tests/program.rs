@@ -55,10 +55,15 @@ async fn start(command: &mut Command) -> Running {
     Running { child, lines, http, grpc }
 }
 
-async fn signal(child: &mut Child, name: &str) -> Option<i32> {
+async fn send(child: &Child, name: &str) {
     let pid = child.id().expect("still running").to_string();
     let sent = Command::new("kill").args(["-s", name, &pid]).status().await.expect("kill runs");
     assert!(sent.success());
+}
+
+/// Sends a signal that ends it, and returns its exit code.
+async fn signal(child: &mut Child, name: &str) -> Option<i32> {
+    send(child, name).await;
     timeout(PATIENCE, child.wait()).await.expect("it ends").expect("waited").code()
 }
 
@@ -166,6 +171,25 @@ async fn it_asks_the_instances_it_is_told_to_ask() {
         assert!(tokio::time::Instant::now() < deadline, "it is never unhealthy");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+    assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
+}
+
+#[tokio::test]
+async fn l13_nobody_expires_while_it_stands_still() {
+    let mut running = start(program().args(["--port", "0", "--log", "warn"])).await;
+    let times = "%7B%22preserved.heart.beat.timeout%22:6000,%22preserved.ip.delete.timeout%22:6000%7D";
+    let one = format!("serviceName=orders&ip=127.0.0.1&port=80&metadata={times}");
+    assert!(ask(running.http, &format!("POST /nacos/v1/ns/instance?{one}")).await.ends_with("ok"));
+    send(&running.child, "STOP").await;
+    // Longer than the instance may be silent.
+    tokio::time::sleep(Duration::from_secs(7)).await;
+    send(&running.child, "CONT").await;
+    let mut log = BufReader::new(running.child.stderr.take().expect("piped")).lines();
+    let told = timeout(PATIENCE, log.next_line()).await.expect("in time").expect("readable").expect("a line");
+    assert!(told.contains("held up"), "{told}");
+    // The check that follows takes no longer than that; nobody was heard meanwhile.
+    let list = ask(running.http, "GET /nacos/v1/ns/instance/list?serviceName=orders").await;
+    assert!(list.contains(r#""healthy":true"#), "{list}");
     assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
 }
 

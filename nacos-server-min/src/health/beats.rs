@@ -10,6 +10,8 @@ use super::pulse::{Beating, Pulse, PulseState, Verdict, exempts, judge, sane};
 use crate::registry::{BeatTimes, Instance, KeyRef, Kind, Registry, Service, WriteError};
 
 const SHARDS: usize = 64;
+/// Pauses are looked for more often than the silent: an instance may ask for times of a few seconds.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How beats are taken; see [`crate::Settings`] for the defaults.
 #[derive(Debug, Clone, Copy)]
@@ -63,12 +65,17 @@ impl Beats {
             rules,
             hasher: RandomState::new(),
             shards: (0..SHARDS).map(|_| Mutex::default()).collect(),
-            grace: Mutex::new(Grace::new(rules.check_interval)),
+            grace: Mutex::new(Grace::new(rules.check_interval.min(LOOK))),
         }
     }
 
     pub(crate) fn check_interval(&self) -> Duration {
         self.rules.check_interval
+    }
+
+    /// Time between two calls of [`Beats::look`].
+    pub(crate) fn look_interval(&self) -> Duration {
+        self.rules.check_interval.min(LOOK)
     }
 
     /// Publishes the instance, which counts as a beat. A beat neither changes what is registered nor what was just deregistered.
@@ -147,11 +154,12 @@ impl Beats {
         }
     }
 
-    /// Begins a check: the time since when silence counts. The check then goes through all [`Beats::parts`].
-    pub(crate) fn begin_check(&self, now: Duration) -> (Duration, Option<Duration>) {
-        self.grace.lock().unwrap_or_else(PoisonError::into_inner).check(now)
+    /// Whether the process was held up. Returns since when silence counts, and by how much this look is too late, if it is.
+    pub(crate) fn look(&self, now: Duration) -> (Duration, Option<Duration>) {
+        self.grace.lock().unwrap_or_else(PoisonError::into_inner).look(now)
     }
 
+    /// A check goes through all of these.
     pub(crate) fn parts(&self) -> std::ops::Range<usize> {
         0..self.shards.len()
     }

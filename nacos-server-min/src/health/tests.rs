@@ -33,6 +33,7 @@ struct World {
     registry: Registry,
     beats: Beats,
     now: Duration,
+    next_look: Duration,
     next_check: Duration,
     found: Found,
     listener: Arc<Listener>,
@@ -56,7 +57,8 @@ impl World {
         let subscriber = registry.open_client("subscriber", Some(Arc::clone(&listener) as Arc<dyn Sink>));
         registry.subscribe(&subscriber, KEY, None).expect("room");
         let (beats, now, found) = (Beats::new(rules), Duration::ZERO, Found::default());
-        Self { registry, beats, now, next_check: CHECK, found, listener, _subscriber: subscriber }
+        let next_look = beats.look_interval();
+        Self { registry, beats, now, next_look, next_check: CHECK, found, listener, _subscriber: subscriber }
     }
 
     fn instance(&self, last: u8, metadata: &[(&str, &str)]) -> Instance {
@@ -93,9 +95,9 @@ impl World {
     /// Time goes by, and the checks that are due take place.
     fn wait(&mut self, ms: u64) {
         let until = self.now + Duration::from_millis(ms);
-        while self.next_check <= until {
-            self.now = self.next_check;
-            self.check();
+        while self.next_look <= until {
+            self.now = self.next_look;
+            self.look();
         }
         self.now = until;
     }
@@ -103,14 +105,18 @@ impl World {
     /// The process stands still: nothing takes place.
     fn pause(&mut self, ms: u64) {
         self.now += Duration::from_millis(ms);
-        if self.next_check <= self.now {
-            self.check();
+        if self.next_look <= self.now {
+            self.look();
         }
     }
 
-    fn check(&mut self) {
+    fn look(&mut self) {
+        self.next_look = self.now + self.beats.look_interval();
+        let (since, _) = self.beats.look(self.now);
+        if self.now < self.next_check {
+            return;
+        }
         self.next_check = self.now + CHECK;
-        let (since, _) = self.beats.begin_check(self.now);
         for part in self.beats.parts() {
             let found = self.beats.check(&self.registry, part, since, self.now);
             self.found.unhealthy += found.unhealthy;
@@ -315,6 +321,20 @@ fn l13_after_a_pause_everybody_has_the_full_time() {
     assert_eq!([world.is(1), world.is(2)], [Some(true), Some(false)], "silence counts from the end of the pause");
     world.wait(15_000);
     assert_eq!(world.is(2), None);
+}
+
+#[test]
+fn l13_a_pause_of_seconds_is_one_for_instances_with_short_times() {
+    let short = [("preserved.heart.beat.timeout", "4000"), ("preserved.ip.delete.timeout", "6000")];
+    let mut world = World::new();
+    world.register(1, &short);
+    world.wait(2_000);
+    world.pause(8_000);
+    assert_eq!(world.is(1), Some(true));
+    world.wait(5_000);
+    assert_eq!(world.is(1), Some(false), "silence counts from the end of the pause");
+    world.wait(5_000);
+    assert_eq!(world.is(1), None);
 }
 
 #[test]
