@@ -123,7 +123,7 @@ impl BeatReactor {
     pub(super) fn add(&mut self, key: &ServiceKey, instance: Arc<Instance>, share: f64, now: Instant) {
         let period = wished_period(&instance);
         let key = (key.clone(), instance.key());
-        if let Some(entry) = self.index.get(&key).and_then(|id| self.entries.get_mut(id)) {
+        if let Some(entry) = self.known(&key) {
             (entry.instance, entry.form) = (instance, Form::Full);
             return;
         }
@@ -134,6 +134,21 @@ impl BeatReactor {
         self.index.insert(key.clone(), id);
         self.entries.insert(id, Entry { key, instance, period, form: Form::Full, state });
         self.due.push(Reverse((due, id)));
+    }
+
+    /// The instance is being registered with this content, which is what a server that forgot it is told from now on. Returns what it was
+    /// told before; `None` if the instance does not beat.
+    pub(super) fn replace(&mut self, key: &BeatKey, instance: Arc<Instance>) -> Option<Arc<Instance>> {
+        self.known(key).map(|entry| std::mem::replace(&mut entry.instance, instance))
+    }
+
+    /// What a server is to be told that forgot the instance; `None` once it was removed.
+    pub(super) fn content(&self, id: BeatId) -> Option<Arc<Instance>> {
+        self.entries.get(&id).map(|entry| Arc::clone(&entry.instance))
+    }
+
+    fn known(&mut self, key: &BeatKey) -> Option<&mut Entry> {
+        self.index.get(key).and_then(|id| self.entries.get_mut(id))
     }
 
     /// No beat of the instance leaves any more. The one under way, if any: wait for it while [`BeatReactor::is_leaving`].

@@ -78,6 +78,12 @@ impl Beats {
         self.changed.notify_one();
     }
 
+    /// `instance` is being registered. Returns what it replaces, to be put back if the registration fails.
+    pub(super) fn replace(&self, key: &ServiceKey, instance: Arc<Instance>) -> Option<Arc<Instance>> {
+        let beat = (key.clone(), instance.key());
+        self.reactor().replace(&beat, instance)
+    }
+
     /// Ends the beats of an instance and waits for one under way: one that arrives after the deregistration would register the instance again.
     ///
     /// # Cancel safety
@@ -183,8 +189,7 @@ impl Beats {
             0 | code::BEAT_OK => {
                 Landing::Taken { interval_ms: answer.client_beat_interval, light: answer.light_beat_enabled }
             }
-            code::BEAT_UNKNOWN if self.reactor().is_leaving(departure.id) => Landing::Failed,
-            code::BEAT_UNKNOWN => self.restore(key, instance).await,
+            code::BEAT_UNKNOWN => self.restore(departure.id, key).await,
             other => {
                 tracing::debug!(service = %key, code = other, "a beat is not accepted");
                 Landing::Failed
@@ -192,16 +197,22 @@ impl Beats {
         }
     }
 
-    /// The server has forgotten the instance, or another one answers that never knew it.
-    async fn restore(&self, key: &ServiceKey, instance: &Instance) -> Landing {
-        let request = self.writer.register(key, instance);
-        match self.servers.ask(&request, self.limit, |answer| verdict::done(verdict::success(answer)?)).await {
-            Ok(_) => {
-                tracing::debug!(service = %key, %instance, "the server had forgotten an instance, registered it again");
-                Landing::Restored
+    /// The server has forgotten the instance, or another one answers that never knew it. If the instance is changed meanwhile, nobody knows
+    /// which of the two registrations came last, so it is registered once more.
+    async fn restore(&self, id: BeatId, key: &ServiceKey) -> Landing {
+        let mut landing = Landing::Failed;
+        let mut wanted = self.reactor().content(id);
+        while let Some(instance) = wanted {
+            let request = self.writer.register(key, &instance);
+            let done = self.servers.ask(&request, self.limit, |answer| verdict::done(verdict::success(answer)?)).await;
+            if let Err(refused) = done {
+                return self.tell_failed(key, &refused.error);
             }
-            Err(refused) => self.tell_failed(key, &refused.error),
+            tracing::debug!(service = %key, %instance, "the server had forgotten an instance, registered it again");
+            landing = Landing::Restored;
+            wanted = self.reactor().content(id).filter(|newest| !Arc::ptr_eq(newest, &instance));
         }
+        landing
     }
 
     fn tell_failed(&self, key: &ServiceKey, error: &CallError) -> Landing {

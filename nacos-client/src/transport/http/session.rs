@@ -134,7 +134,12 @@ impl Inner {
         let request = self.parts.writer.register(key, instance);
         let _permit = self.permit().await?;
         let judge = |answer: &_| verdict::done(verdict::success(answer)?);
-        self.parts.servers.ask(&request, self.parts.limits.write, judge).await.map_err(Refused::into_error)?;
+        // Before the request: a beat that restores the instance at the same time must not bring back what it was.
+        let before = self.parts.beats.replace(key, Arc::clone(instance));
+        if let Err(refused) = self.parts.servers.ask(&request, self.parts.limits.write, judge).await {
+            before.map(|before| self.parts.beats.replace(key, before));
+            return Err(refused.into_error());
+        }
         // Not before the acknowledgement: a beat would register what the server has refused.
         self.parts.beats.begin(key, Arc::clone(instance));
         Ok(())

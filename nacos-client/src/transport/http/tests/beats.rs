@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep};
 use crate::{
     model::Instance,
     transport::{
-        Call, NamingTransport, Reply, Session,
+        Call, CallError, NamingTransport, Reply, Session,
         http::testing::{Answer, Asked, Client, Net, instance, key, register, settings},
     },
 };
@@ -169,6 +169,53 @@ async fn l07_a_deregistration_follows_the_beat_under_way_and_no_beat_follows_it(
     assert_eq!(net.registered(), [2]);
     assert!(beats(&net).iter().all(|beat| beat.port() == 2));
     assert_eq!(client.transport.counts().beating, 1);
+}
+
+/// The weights of the registrations among what was asked since the last look.
+fn weights(net: &Net) -> Vec<String> {
+    net.asked().iter().filter(|asked| asked.is_register()).map(|asked| asked.query["weight"].clone()).collect()
+}
+
+fn change(session: &Arc<dyn Session>) -> impl Future<Output = Result<Reply, CallError>> {
+    let changed = Arc::new(Instance::clone(&instance(1)).weight(7.0));
+    session.call(Call::Register { key: key(), instance: changed })
+}
+
+#[tokio::test(start_paused = true)]
+async fn g08_what_is_changed_while_it_is_restored_is_what_the_server_knows_at_last() {
+    let net = Net::usual();
+    let (_client, session) = beating(&net, [1]).await;
+    sleep(20 * SECOND).await;
+    // The restoration takes so long that the change overtakes it.
+    net.script(|asked| match asked.is_register() && asked.query["weight"] == "2.5" {
+        true => Answer::After(SECOND, Box::new(Answer::Usual)),
+        false => Answer::Usual,
+    });
+    net.asked();
+    net.forget();
+    while weights(&net).is_empty() {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert!(change(&session).await.is_ok());
+    assert_eq!(weights(&net), ["7"]);
+    sleep(20 * SECOND).await;
+    assert_eq!(weights(&net), ["7"], "once more, after the restoration");
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_refused_change_what_was_registered_before_is_restored() {
+    let net = Net::usual();
+    let (_client, session) = beating(&net, [1]).await;
+    net.script(|asked| match asked.is_register() && asked.query["weight"] == "7" {
+        true => Answer::Say(400, "instance format invalid".to_owned()),
+        false => Answer::Usual,
+    });
+    assert!(change(&session).await.is_err());
+    sleep(20 * SECOND).await;
+    net.asked();
+    net.forget();
+    sleep(6 * SECOND).await;
+    assert_eq!(weights(&net), ["2.5"]);
 }
 
 #[tokio::test(start_paused = true)]
