@@ -99,6 +99,11 @@ pub(crate) fn text_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
     text(deserializer).map(Option::unwrap_or_default)
 }
 
+/// A whole number, or `None` for anything that is none.
+pub(crate) fn readable_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
+    Ok(integer(Value::deserialize(deserializer)?).ok())
+}
+
 /// A whole number.
 pub(crate) fn integer<'de, D: Deserializer<'de>, T: TryFrom<i64>>(deserializer: D) -> Result<T, D::Error> {
     struct Integer;

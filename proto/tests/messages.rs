@@ -110,6 +110,15 @@ fn a_client_keeps_a_list_whose_metadata_is_odd() {
 }
 
 #[test]
+fn a_list_that_says_an_odd_time_to_keep_it_says_none() {
+    for (odd, millis) in [("\"abc\"", None), ("1e300", None), ("{}", None), ("\"7\"", Some(7)), ("-1", Some(-1))] {
+        let json = format!(r#"{{"name":"g@@s","cacheMillis":{odd},"hosts":[{{"ip":"10.0.0.1","port":1}}]}}"#);
+        let info: ServiceInfo = serde_json::from_str(&json).expect(odd);
+        assert_eq!((info.cache_millis, info.hosts.map(|hosts| hosts.len())), (millis, Some(1)), "{odd}");
+    }
+}
+
+#[test]
 fn labels_and_tables_tell_null_from_absent() {
     let setup = |body| payload("ConnectionSetupRequest", body).decode_request::<ConnectionSetupRequest>();
     assert_eq!(setup("{}").expect("absent").labels, Some(Default::default()));

@@ -31,6 +31,7 @@ pub(crate) struct Core {
     /// Orders requests and pushes: taken when one is sent and when the other arrives.
     seq: AtomicU64,
     closed: AtomicBool,
+    pub(crate) failed_reads_log: LogLimit,
     pub(crate) failed_writes_log: LogLimit,
     held_log: LogLimit,
     /// Wakes who waits for anything when the client is closed.
@@ -48,6 +49,7 @@ impl Core {
             handover: Mutex::new(None),
             seq: AtomicU64::new(0),
             closed: AtomicBool::new(false),
+            failed_reads_log: LogLimit::default(),
             failed_writes_log: LogLimit::default(),
             held_log: LogLimit::default(),
             closing: Notify::new(),

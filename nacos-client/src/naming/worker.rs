@@ -27,6 +27,8 @@ use super::service_list::{Received, Taken};
 use super::slot::{SubCall, SubFlight, SubOutcome};
 use super::trouble::Trouble;
 use super::work::Work;
+use crate::error::describe;
+use crate::log_limit::LogLimit;
 use crate::model::{HostList, ServiceKey};
 use crate::transport::{Call, CallError, Reply};
 
@@ -268,7 +270,8 @@ impl Worker {
                 };
                 if let Some(error) = failed {
                     self.core.counters.writes_failed.add();
-                    self.tell_failure(records.key(), error, now);
+                    let log = &self.core.failed_writes_log;
+                    tell_failure(log, "a registration is not accepted", records.key(), error, now);
                 }
                 records.lock().redo.done(&flight, answer, now);
                 records.changed().notify_waiters();
@@ -278,24 +281,14 @@ impl Worker {
         }
     }
 
-    fn tell_failure(&self, service: &ServiceKey, error: &CallError, now: Instant) {
-        // The transport tells of lost connections.
-        if matches!(error, CallError::Link(_)) {
-            return;
-        }
-        match self.core.failed_writes_log.pass(now) {
-            Some(left_out) => {
-                tracing::warn!(%service, %error, lines_left_out = left_out, "a registration is not accepted, trying on")
-            }
-            None => tracing::debug!(%service, %error, "a registration is not accepted"),
-        }
-    }
-
     fn finish_read(&self, entry: &Entry, flight: SubFlight, seq: u64, answer: Answer, now: Instant) {
         let (outcome, info) = match answer {
             Ok(Reply::Service(info)) => (SubOutcome::Answered, Some(info)),
             Ok(Reply::Done | Reply::Partly(_) | Reply::Services { .. }) => (SubOutcome::Answered, None),
-            Err(error) => (outcome_of(error), None),
+            Err(error) => {
+                tell_failure(&self.core.failed_reads_log, "a list cannot be had", entry.key(), &error, now);
+                (outcome_of(error), None)
+            }
         };
         let mut state = entry.lock();
         if let Some(Some(info)) = &info {
@@ -373,6 +366,18 @@ impl Worker {
             let tick = (idle / IDLE_TICKS).max(Duration::from_millis(10));
             self.timers.push(Reverse(Timer { at: Instant::now() + tick, alarm: Alarm::Sweep }));
         }
+    }
+}
+
+fn tell_failure(log: &LogLimit, what: &str, service: &ServiceKey, error: &CallError, now: Instant) {
+    // The transport tells of lost connections.
+    if matches!(error, CallError::Link(_)) {
+        return;
+    }
+    let error = describe(error);
+    match log.pass(now) {
+        Some(left_out) => tracing::warn!(%service, %error, lines_left_out = left_out, "{what}, trying on"),
+        None => tracing::debug!(%service, %error, "{what}"),
     }
 }
 

@@ -14,7 +14,7 @@ pub struct ServiceInfo {
     pub group_name: Option<String>,
     /// The cluster filter of the request or subscription, verbatim; left out when it was null.
     pub clusters: Option<String>,
-    /// How often to ask for the list where it is not pushed, in milliseconds; `None` when the sender wrote nothing.
+    /// How often to ask for the list where it is not pushed, in milliseconds; `None` when the sender wrote no number.
     pub cache_millis: Option<i64>,
     /// The instances; `None` when the sender wrote null or nothing, which means "no statement", not "empty".
     pub hosts: Option<Vec<Instance>>,
@@ -82,6 +82,7 @@ mod read {
 
     reader!(Text, Option<String>, lenient::text);
     reader!(Long, i64, lenient::integer);
+    reader!(Millis, Option<i64>, lenient::readable_integer);
     reader!(Flag, bool, lenient::boolean);
     reader!(Hosts, Option<Vec<Instance>>, lenient::present_objects);
 }
@@ -134,7 +135,7 @@ where
         Key::Name => info.name = map.next_value::<read::Text>()?.0,
         Key::GroupName => info.group_name = map.next_value::<read::Text>()?.0,
         Key::Clusters => info.clusters = map.next_value::<read::Text>()?.0,
-        Key::CacheMillis => info.cache_millis = Some(map.next_value::<read::Long>()?.0),
+        Key::CacheMillis => info.cache_millis = map.next_value::<read::Millis>()?.0,
         Key::Hosts => info.hosts = map.next_value::<read::Hosts>()?.0,
         Key::LastRefTime => info.last_ref_time = map.next_value::<read::Long>()?.0,
         Key::Checksum => info.checksum = map.next_value::<read::Text>()?.0.unwrap_or_default(),

@@ -1,5 +1,4 @@
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::Value;
 
 use crate::grpc::MetadataMap;
 use crate::lenient;
@@ -53,7 +52,7 @@ pub struct BeatAnswer {
 }
 
 fn milliseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<i64, D::Error> {
-    Ok(lenient::integer(Value::deserialize(deserializer)?).unwrap_or(0))
+    lenient::readable_integer(deserializer).map(Option::unwrap_or_default)
 }
 
 #[cfg(test)]
