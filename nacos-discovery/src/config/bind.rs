@@ -73,6 +73,9 @@ fn servers(reader: &mut Reader<'_>) -> Read<Option<Setting>> {
         if let Some(first) = items.into_iter().next() {
             return Ok(Some(Setting::new(key, text, first.place)));
         }
+        if let Some(commas) = reader.setting(key)? {
+            return Err(commas.refused("addresses such as host:8848, split by commas"));
+        }
     }
     Ok(None)
 }

@@ -27,6 +27,7 @@ fn a_wrong_value_is_told_with_its_place_and_what_is_accepted() {
         ("metadata", "x", "block"),
         ("namespace", "a b", "client takes"),
         ("context-path", "a b", "client takes"),
+        ("server-addr", ",", "host:8848"),
         ("server-addr", "host:99999", "client takes"),
         ("server-addr", "a,https://b", "client takes"),
     ] {
