@@ -59,8 +59,8 @@ impl Output {
         self.json
     }
 
-    /// A text in the colour of its meaning.
-    pub(crate) fn paint(self, tone: Tone, text: &str) -> String {
+    /// A text of one line in the colour of its meaning.
+    fn paint(self, tone: Tone, text: &str) -> String {
         let code = match tone {
             Tone::Good => 32,
             Tone::Bad => 31,
@@ -72,16 +72,30 @@ impl Output {
 
     /// One line.
     pub(crate) fn line(self, text: &str) -> Result<(), Failure> {
+        self.toned(&[(None, text)])
+    }
+
+    /// One line of parts, each in the colour of its meaning.
+    pub(crate) fn toned(self, parts: &[(Option<Tone>, &str)]) -> Result<(), Failure> {
+        let part = |(tone, text): &(Option<Tone>, &str)| {
+            let text = plain(text);
+            tone.map_or_else(|| text.clone(), |tone| self.paint(tone, &text))
+        };
+        self.text(&(parts.iter().map(part).collect::<String>() + "\n"))
+    }
+
+    /// A text as it is.
+    pub(crate) fn text(self, text: &str) -> Result<(), Failure> {
         let mut out = io::stdout().lock();
         // Watched by a program through a pipe, a line is of use only when it is there.
-        let written = writeln!(out, "{}", plain(text)).and_then(|()| out.flush());
+        let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
         written.or_else(ended)
     }
 
     /// One document, on one line.
     pub(crate) fn document(self, content: &impl Serialize) -> Result<(), Failure> {
         let text = serde_json::to_string(content).map_err(|error| Failure::Here(error.to_string()))?;
-        self.line(&text)
+        self.text(&(escaped(&text) + "\n"))
     }
 
     /// A document, or a line for people.
@@ -100,7 +114,7 @@ impl Output {
             table.add_row(row.cells.iter().map(|text| Cell::new(plain(text))));
         }
         for (line, tone) in table.trim_fmt().lines().map(str::trim_end).zip(tones) {
-            self.line(&tone.map_or_else(|| line.to_owned(), |tone| self.paint(tone, line)))?;
+            self.toned(&[(tone, line)])?;
         }
         Ok(())
     }
@@ -109,30 +123,36 @@ impl Output {
     #[expect(clippy::print_stderr, reason = "this is where errors go, and nothing is left to do if they cannot")]
     pub(crate) fn failure(self, failure: &Failure) {
         if self.json {
-            eprintln!("{}", json!({ "error": failure.to_string(), "code": failure.exit_code() }));
+            let document = json!({ "error": failure.to_string(), "code": failure.exit_code() });
+            eprintln!("{}", escaped(&document.to_string()));
         } else {
             eprintln!("nacosctl: {}", plain(&failure.to_string()));
         }
     }
 }
 
-/// Texts of the registry must not steer the terminal: they are of one line, and can do no more than be coloured.
+/// Texts of the registry must not steer the terminal: they are of one line, and colour and order of letters are ours.
 fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let colour = rest.strip_prefix("\u{1b}[").and_then(|code| code.split_once('m')).map(|(code, _)| code);
-        if let Some(code) = colour.filter(|code| code.len() <= 2 && code.bytes().all(|b| b.is_ascii_digit())) {
-            plain.push_str("\u{1b}[");
-            plain.push_str(code);
-            plain.push('m');
-            rest = rest.get(code.len() + 3..).unwrap_or_default();
-            continue;
+    text.chars().map(|c| if steers(c) { ' ' } else { c }).collect()
+}
+
+/// The same for a document, whose content stays what it is. JSON has such characters only within its strings.
+fn escaped(document: &str) -> String {
+    let mut escaped = String::with_capacity(document.len());
+    for c in document.chars() {
+        if steers(c) {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
         }
-        plain.push(if c.is_control() { ' ' } else { c });
-        rest = rest.get(c.len_utf8()..).unwrap_or_default();
     }
-    plain
+    escaped
+}
+
+/// Control characters, ends of lines, and what turns the direction of writing.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Who reads has seen enough.
@@ -148,7 +168,16 @@ mod tests {
     fn texts_of_a_registry_do_not_steer_the_terminal() {
         assert_eq!(plain("a\nb\tc"), "a b c");
         assert_eq!(plain("\u{1b}[2Jx\u{1b}]0;title\u{7}"), " [2Jx ]0;title ");
-        assert_eq!(plain("\u{1b}[31mred\u{1b}[0m"), "\u{1b}[31mred\u{1b}[0m");
+        assert_eq!(plain("\u{1b}[8mhidden\u{9b}31m"), " [8mhidden 31m");
+        assert_eq!(plain("\u{202e}abc\u{2066}\u{2028}"), " abc  ");
         assert_eq!(plain("größe 订单"), "größe 订单");
+    }
+    #[test]
+    fn documents_keep_what_they_escape() {
+        let text = "a\u{1b}[8m\u{7f}\u{9b}\u{202e}\n订单";
+        let document = escaped(&json!({ "name": text }).to_string());
+        assert!(!document.chars().any(steers), "{document}");
+        let read: serde_json::Value = serde_json::from_str(&document).expect("JSON");
+        assert_eq!(read["name"], text);
     }
 }

@@ -7,8 +7,6 @@ mod show;
 mod take_part;
 mod watch;
 
-use std::io;
-
 use clap::CommandFactory;
 
 pub(crate) use self::show::{listed, most_alike};
@@ -38,7 +36,10 @@ pub(crate) async fn run(cli: Cli, output: Output) -> Result<Done, Failure> {
         Command::Diff { service, nodes } => diff::diff(&registry, output, &service, &nodes).await,
         Command::Doctor { service } => doctor::doctor(&registry, output, service.as_deref()).await,
         Command::Completions { shell } => {
-            clap_complete::generate(shell, &mut Cli::command(), "nacosctl", &mut io::stdout());
+            // Into memory: it takes a reader who has seen enough for a bug.
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "nacosctl", &mut script);
+            output.text(&String::from_utf8_lossy(&script))?;
             Ok(Done::Fine)
         }
     }

@@ -13,7 +13,7 @@ use crate::{
     changed,
     cli::{Register, Target},
     failure::{Done, Failure},
-    output::{Output, Tone},
+    output::Output,
     registry::{Registry, leave},
 };
 
@@ -34,9 +34,13 @@ pub(super) async fn register(registry: &Registry, output: Output, register: Regi
     let document = changed::document(&instance);
     let registration = naming.service(registry.key(&target.service))?.register(instance)?;
     registration.confirmed().await?;
-    let how = if persistent { "it stays until it is deregistered" } else { "it stays until Ctrl-C" };
-    let text = format!("registered {}; {how}", target.address);
-    output.say(&json!({ "event": "registered", "instance": document }), &output.paint(Tone::Good, &text))?;
+    let how = match (persistent, duration) {
+        (true, _) => "until it is deregistered".to_owned(),
+        (false, None) => "until Ctrl-C".to_owned(),
+        (false, Some(duration)) => format!("for {}", humantime::format_duration(duration)),
+    };
+    let text = format!("registered {}; it stays {how}", target.address);
+    output.say(&json!({ "event": "registered", "instance": document }), &text)?;
     if persistent {
         registration.keep();
     } else {

@@ -41,6 +41,8 @@ pub(super) async fn watch(
     let handle = naming.service(registry.key(service))?;
     // A wrong address is said, rather than waited for.
     naming.connected(registry.timeout()).await?;
+    // So is a refusal, which a subscription outlives.
+    handle.query().await?;
     let mut left = lines.unwrap_or(usize::MAX);
     let mut changes = handle.subscribe(Select::all());
     let stop = tokio::signal::ctrl_c();
@@ -78,9 +80,8 @@ fn tell(output: Output, event: &Event) -> Result<(), Failure> {
         }
         return output.document(&line);
     }
-    let word = format!("{:<9}", event.word);
-    let word = event.tone.map_or_else(|| word.clone(), |tone| output.paint(tone, &word));
-    output.line(format!("{time}  {word} {}", event.text).trim_end())
+    let (time, word) = (format!("{time}  "), format!("{:<9} ", event.word));
+    output.toned(&[(None, &time), (event.tone, &word), (None, event.text.trim_end())])
 }
 
 fn events(change: &ServiceChange) -> Vec<Event> {

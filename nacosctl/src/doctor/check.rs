@@ -57,9 +57,10 @@ impl Check {
             Verdict::Failed => ("FAILED", Tone::Bad),
             Verdict::Skipped => ("skipped", Tone::Faint),
         };
-        output.line(&format!("{} {:<10} {}", output.paint(tone, &format!("{word:<8}")), self.name, self.seen))?;
+        let (word, seen) = (format!("{word:<8}"), format!(" {:<10} {}", self.name, self.seen));
+        output.toned(&[(Some(tone), &word), (None, &seen)])?;
         match &self.remedy {
-            Some(remedy) => output.line(&format!("{:20}{} {remedy}", "", output.paint(Tone::Faint, "→"))),
+            Some(remedy) => output.toned(&[(Some(Tone::Faint), &format!("{:20}→ ", "")), (None, remedy)]),
             None => Ok(()),
         }
     }

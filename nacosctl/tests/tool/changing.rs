@@ -76,7 +76,7 @@ async fn an_instance_that_its_client_keeps_is_not_said_to_be_deregistered() {
 async fn a_registration_may_be_of_a_stated_length() {
     let world = World::new().await;
     let run = world.ctl(&["register", "orders", "10.0.0.1:80", "--for", "50ms"]).await.ended(0);
-    assert_eq!(run.out, "registered 10.0.0.1:80; it stays until Ctrl-C\nderegistered 10.0.0.1:80\n");
+    assert_eq!(run.out, "registered 10.0.0.1:80; it stays for 50ms\nderegistered 10.0.0.1:80\n");
 }
 
 #[tokio::test]

@@ -47,13 +47,16 @@ async fn a_service_is_shown_with_its_subscribers() {
 async fn what_is_registered_cannot_steer_a_terminal_and_a_pipe_gets_no_colours() {
     let world = World::new().await;
     let client = world.client();
-    let nasty = Instance::new(("10.0.0.1", 80)).metadata("k", "\u{1b}[2J\u{7}\r\nfake").weight(0.0);
+    let nasty = Instance::new(("10.0.0.1", 80)).metadata("k", "\u{1b}[2J\u{7}\r\nfake\u{1b}[8m\u{202e}").weight(0.0);
     let _one = register(&client, ("", "orders"), nasty).await;
     let plain = world.ctl(&["instances", "orders"]).await.ended(0).out;
-    assert!(!plain.contains(['\u{1b}', '\u{7}', '\r']), "{plain:?}");
+    assert!(!plain.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']), "{plain:?}");
     assert_eq!(plain.lines().count(), 2, "{plain:?}");
     let coloured = world.ctl(&["instances", "orders", "--color", "always"]).await.ended(0).out;
-    assert!(coloured.contains("\u{1b}[33m") && !coloured.contains("\u{1b}[2J"), "{coloured:?}");
+    assert!(
+        coloured.contains("\u{1b}[33m") && !coloured.contains("\u{1b}[2J") && !coloured.contains("\u{1b}[8m"),
+        "{coloured:?}"
+    );
 }
 
 #[tokio::test]
