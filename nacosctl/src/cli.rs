@@ -190,6 +190,7 @@ pub(crate) enum Set {
         #[command(flatten)]
         target: Target,
         /// The weight.
+        #[arg(allow_negative_numbers = true)]
         weight: f64,
     },
     /// Whether consumers see an instance.
@@ -213,6 +214,7 @@ pub(crate) enum Set {
         /// Name of the service.
         service: String,
         /// The threshold.
+        #[arg(allow_negative_numbers = true)]
         threshold: f64,
     },
 }

@@ -38,6 +38,17 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// The same, said of one of several servers.
+    pub(crate) fn at(self, server: &str) -> Self {
+        match self {
+            Self::Usage(text) => Self::Usage(format!("{server}: {text}")),
+            Self::Unreachable(text) => Self::Unreachable(format!("{server}: {text}")),
+            Self::Refused(text) => Self::Refused(format!("{server}: {text}")),
+            Self::NotFound(text) => Self::NotFound(format!("{server}: {text}")),
+            Self::Here(text) => Self::Here(format!("{server}: {text}")),
+        }
+    }
+
     /// The exit code.
     pub(crate) const fn exit_code(&self) -> u8 {
         match self {

@@ -65,8 +65,11 @@ impl Maintain {
             .get_or_try_init(|| async {
                 let request = Request { method: Method::GET, target: STATE.to_owned() };
                 match self.try_call(&request).await? {
+                    Ok(Value::Object(_)) => Ok(Generation::V3),
                     // Closed, but there.
-                    Ok(_) | Err(Rejected::Denied(_)) => Ok(Generation::V3),
+                    Err(Rejected::Denied(_)) => Ok(Generation::V3),
+                    // A web server that has a page for every path.
+                    Ok(_) => Err(MaintainError::Protocol(format!("no state to {}", request.name()))),
                     Err(Rejected::NoSuchCall | Rejected::Missing | Rejected::Refused(_)) => Ok(Generation::V1),
                     Err(other) => Err(other.error(&request.name(), "server state")),
                 }

@@ -84,9 +84,10 @@ impl Maintain {
             Ok(metrics) => read::text(&metrics, "status").map(str::to_owned),
             Err(Rejected::Foreign(text)) => return Err(MaintainError::Protocol(text)),
             Err(Rejected::Failed(refusal)) => Some(refusal.message),
+            Err(Rejected::Denied(refusal)) if !told.is_object() => return Err(MaintainError::Denied(refusal)),
             Err(_) => None,
         };
-        if status.is_none() && told.is_null() {
+        if status.is_none() && !told.is_object() {
             return Err(MaintainError::Protocol(format!("status {} to {}", answer.status, health.name())));
         }
         let mode = read::text(&told, "startup_mode").or_else(|| read::text(&told, "standalone_mode"));

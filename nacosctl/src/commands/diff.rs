@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// What one server says, or why it says nothing.
-type Said = Result<BTreeMap<InstanceKey, Instance>, String>;
+type Said = Result<BTreeMap<InstanceKey, Instance>, Failure>;
 
 /// Asks every node, and shows the answers side by side.
 pub(super) async fn diff(
@@ -33,14 +33,14 @@ pub(super) async fn diff(
         let answer = match listed(&registry.at(node), &key).await {
             Ok(instances) => Ok(instances.into_iter().map(|instance| (instance.key(), instance)).collect()),
             Err(usage @ Failure::Usage(_)) => return Err(usage),
-            Err(failure) => Err(failure.to_string()),
+            Err(failure) => Err(failure),
         };
         said.push(answer);
     }
     let rows = compare(&said);
     show(output, &nodes, &said, &rows)?;
-    if let Some((node, Err(error))) = nodes.iter().zip(&said).find(|(_, said)| said.is_err()) {
-        return Err(Failure::Unreachable(format!("{node}: {error}")));
+    if let Some((node, Err(failure))) = nodes.iter().zip(said).find(|(_, said)| said.is_err()) {
+        return Err(failure.at(node));
     }
     Ok(if rows.iter().all(|row| row.kind == Kind::Same) { Done::Fine } else { Done::Found })
 }
@@ -88,7 +88,7 @@ fn compare(said: &[Said]) -> Vec<Compared> {
         let known: Vec<&Instance> = answers.iter().filter_map(|answer| answer.get(key)).collect();
         let kind = if known.len() < answers.len() {
             Kind::Missing
-        } else if known.windows(2).all(|pair| pair[0] == pair[1]) {
+        } else if known.windows(2).all(|pair| changed::differences(pair[0], pair[1]).is_empty()) {
             Kind::Same
         } else {
             Kind::Differs
@@ -118,10 +118,9 @@ fn show(output: Output, nodes: &[&str], said: &[Said], rows: &[Compared]) -> Res
                 .collect();
             json!({ "instance": row.key.to_string(), "state": row.kind.word(), "nodes": seen })
         };
-        let errors = nodes
-            .iter()
-            .zip(said)
-            .filter_map(|(node, said)| said.as_ref().err().map(|error| ((*node).to_owned(), json!(error))));
+        let errors = nodes.iter().zip(said).filter_map(|(node, said)| {
+            said.as_ref().err().map(|failure| ((*node).to_owned(), json!(failure.to_string())))
+        });
         let errors: serde_json::Map<String, Value> = errors.collect();
         let instances: Vec<Value> = rows.iter().map(instance).collect();
         return output.document(&json!({ "nodes": nodes, "instances": instances, "errors": errors }));
@@ -140,9 +139,12 @@ fn show(output: Output, nodes: &[&str], said: &[Said], rows: &[Compared]) -> Res
     output.table(&headings, rows.iter().map(cells).collect())
 }
 
-/// State, weight, and what differs of the metadata.
+/// State, weight, kind if it is not the usual one, and what differs of the metadata.
 fn cell(instance: &Instance, keys: &BTreeSet<String>) -> String {
     let mut text = format!("{} {}", changed::state(instance).0, instance.weight);
+    if !instance.ephemeral {
+        text.push_str(" persistent");
+    }
     for key in keys {
         let value = instance.metadata.get(key).map_or("(none)", String::as_str);
         text.push_str(&format!(" {key}={value}"));
@@ -163,7 +165,11 @@ mod tests {
         let a = Instance::new(("10.0.0.1", 80));
         let b = Instance::new(("10.0.0.2", 80)).metadata("zone", "a");
         let moved = b.clone().metadata("zone", "b");
-        let rows = compare(&[node(&[a.clone(), b.clone()]), node(&[a.clone(), moved]), Err("away".to_owned())]);
+        let rows = compare(&[
+            node(&[a.clone(), b.clone()]),
+            node(&[a.clone(), moved]),
+            Err(Failure::Unreachable("away".to_owned())),
+        ]);
         let kinds: Vec<Kind> = rows.iter().map(|row| row.kind).collect();
         assert_eq!(kinds, [Kind::Same, Kind::Differs], "who does not answer misses nothing");
         assert_eq!(rows[1].keys, BTreeSet::from(["zone".to_owned()]));

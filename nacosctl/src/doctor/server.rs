@@ -16,6 +16,9 @@ use crate::{
 /// The clock in an answer has whole seconds, and the answer was under way.
 const CLOCK_TOLERANCE: u64 = 2;
 
+const NO_LOGIN: &str =
+    "this client does not log in: switch nacos.core.auth.enabled off, or use a registry that lets it in";
+
 /// The HTTP port: whether it answers, and who.
 pub(super) async fn http(registry: &Registry) -> Result<(Option<ServerState>, Check), Failure> {
     let server = &registry.common.server;
@@ -29,6 +32,7 @@ pub(super) async fn http(registry: &Registry) -> Result<(Option<ServerState>, Ch
                 MaintainError::Protocol(_) => {
                     "something else listens there: check port and context path (/nacos unless it is set; --server host:port/path)"
                 }
+                MaintainError::Denied(_) => NO_LOGIN,
                 _ => "look into the server's log",
             };
             return Ok((None, Check::failed("http", format!("{server}: {}", described(&error)), remedy)));
@@ -56,11 +60,7 @@ pub(super) async fn auth(registry: &Registry, state: &ServerState) -> Result<Che
         _ => None,
     };
     Ok(match (denied, state.auth) {
-        (Some(refusal), _) => Check::failed(
-            "auth",
-            format!("denied: {refusal}"),
-            "this client does not log in: switch nacos.core.auth.enabled off, or use a registry that lets it in",
-        ),
+        (Some(refusal), _) => Check::failed("auth", format!("denied: {refusal}"), NO_LOGIN),
         (None, Some(true)) => Check::warning(
             "auth",
             "the server knows users, and let this call pass",

@@ -3,7 +3,7 @@
 use nacos_client::Instance;
 use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 
-use super::support::{World, command, ctl, register, run};
+use super::support::{World, command, ctl, end, register, run, start};
 
 /// Every command that asks a server.
 const COMMANDS: [&[&str]; 15] = [
@@ -43,8 +43,8 @@ async fn who_is_not_let_in_hears_it_with_exit_code_4() {
     let state = ResponseTemplate::new(200).set_body_json(metrics);
     Mock::given(matchers::path("/nacos/v1/ns/operator/metrics")).respond_with(state).mount(&server).await;
     Mock::given(matchers::any()).respond_with(ResponseTemplate::new(403).set_body_json(page)).mount(&server).await;
-    for command in COMMANDS.iter().filter(|command| command[0] != "watch") {
-        let arguments: Vec<&str> = ["--protocol", "http"].iter().chain(*command).copied().collect();
+    for command in COMMANDS {
+        let arguments: Vec<&str> = ["--protocol", "http"].iter().chain(command).copied().collect();
         let run = ctl(&server.address().to_string(), &arguments).await;
         assert_eq!(run.code, 4, "{command:?}: {run:?}");
         assert!(run.err.contains("user not found!"), "{command:?}: {run:?}");
@@ -57,6 +57,17 @@ async fn what_is_no_nacos_server_is_told_from_one() {
     Mock::given(matchers::any()).respond_with(ResponseTemplate::new(302)).mount(&server).await;
     let run = ctl(&server.address().to_string(), &["services"]).await.ended(4);
     assert!(run.err.contains("not that of a Nacos server"), "{run:?}");
+    let pages = MockServer::start().await;
+    Mock::given(matchers::any())
+        .respond_with(ResponseTemplate::new(200).set_body_string("<html>Welcome</html>"))
+        .mount(&pages)
+        .await;
+    for command in [&["services"][..], &["namespaces", "list"], &["instances", "orders", "--all"]] {
+        let run = ctl(&pages.address().to_string(), command).await.ended(4);
+        assert!(run.err.contains("not that of a Nacos server"), "{run:?}");
+    }
+    let run = ctl(&pages.address().to_string(), &["doctor"]).await.ended(1);
+    assert!(run.out.starts_with("FAILED   http") && run.out.contains("something else listens"), "{run:?}");
     let world = World::new().await;
     let run = ctl(&format!("{}/wrong", world.addr), &["services"]).await.ended(4);
     assert!(run.err.contains("wrong context path"), "{run:?}");
@@ -110,4 +121,12 @@ async fn wrong_usage_ends_with_exit_code_2_before_anything_is_sent() {
     let output = logging.env("NACOSCTL_LOG", "a=b=c").output().await.expect("the tool ends");
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("NACOSCTL_LOG=a=b=c"));
+}
+
+#[tokio::test]
+async fn output_that_nobody_reads_is_no_failure() {
+    let mut child = start(&["completions", "bash"]);
+    drop(child.stdout.take());
+    let run = end(child).await.ended(0);
+    assert_eq!(run.err, "");
 }
