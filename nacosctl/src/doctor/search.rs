@@ -93,12 +93,8 @@ async fn elsewhere(registry: &Registry, operator: &Maintain, key: &ServiceKey) -
         .extend(operator.namespaces().await.unwrap_or_default().into_iter().map(|one| one.id).filter(|id| *id != own));
     let mut found = Vec::new();
     for namespace in namespaces {
-        let services = match registry
-            .within(namespace.as_str())
-            .operator()?
-            .services(&ServiceFilter::all().name(key.name()))
-            .await
-        {
+        // All of them: asked for a name, servers leave out those written in other letters.
+        let services = match registry.within(namespace.as_str()).operator()?.services(&ServiceFilter::all()).await {
             Ok(services) => services,
             Err(MaintainError::NotFound { .. }) => continue,
             Err(error) => {

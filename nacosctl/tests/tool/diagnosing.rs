@@ -65,6 +65,11 @@ async fn a_service_without_instances_is_looked_for_everywhere() {
         assert!(seen.iter().any(|text| text.starts_with("namespace public, group payments")), "{seen:?}");
         assert!(seen.iter().any(|text| text.starts_with("namespace dev-id, group DEFAULT_GROUP")), "{seen:?}");
 
+        let _letters = register(&there, ("", "Billing"), Instance::new(("10.0.0.3", 80))).await;
+        let report = world.ctl(&["doctor", "billing", "--json"]).await.ended(1).json();
+        let seen = check(&report, "elsewhere")["seen"].as_str().expect("a text").to_owned();
+        assert!(seen.contains("Billing has 1 instances"), "{seen}");
+
         let named = world.ctl(&["doctor", "--json", "--namespace", "dev"]).await.ended(1).json();
         let remedy = check(&named, "namespace")["remedy"].as_str().expect("a remedy").to_owned();
         assert_eq!(remedy, "clients need the id: --namespace dev-id");
