@@ -15,6 +15,7 @@ use crate::{
     failure::{Done, Failure},
     output::Output,
     registry::{Registry, leave},
+    stop,
 };
 
 /// How often it is looked whether an instance has gone.
@@ -34,6 +35,8 @@ pub(super) async fn register(registry: &Registry, output: Output, register: Regi
     let document = changed::document(&instance);
     let registration = naming.service(registry.key(&target.service))?.register(instance)?;
     registration.confirmed().await?;
+    // Whoever reads that it is registered may end it.
+    let stop = stop::asked()?;
     let how = match (persistent, duration) {
         (true, _) => "until it is deregistered".to_owned(),
         (false, None) => "until Ctrl-C".to_owned(),
@@ -51,7 +54,7 @@ pub(super) async fn register(registry: &Registry, output: Output, register: Regi
             }
         };
         tokio::select! {
-            stopped = tokio::signal::ctrl_c() => stopped?,
+            () = stop => {}
             () = end => {}
         }
         registration.withdraw().await?;

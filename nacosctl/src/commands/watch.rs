@@ -8,6 +8,7 @@ use crate::{
     failure::{Done, Failure},
     output::{Output, Tone},
     registry::{Registry, leave},
+    stop,
 };
 
 /// Something to tell.
@@ -45,14 +46,11 @@ pub(super) async fn watch(
     handle.query().await?;
     let mut left = lines.unwrap_or(usize::MAX);
     let mut changes = handle.subscribe(Select::all());
-    let stop = tokio::signal::ctrl_c();
+    let stop = stop::asked()?;
     tokio::pin!(stop);
     while left > 0 {
         let change = tokio::select! {
-            stopped = &mut stop => {
-                stopped?;
-                break;
-            }
+            () = &mut stop => break,
             change = changes.next() => change,
         };
         let Some(change) = change else { break };

@@ -48,17 +48,28 @@ async fn ctrl_c_ends_a_watch_and_takes_a_registration_back() {
     let line = next(&mut seen).await;
     assert!(line.contains("joined") && line.contains("10.0.0.1:80 healthy cluster=DEFAULT weight=2 zone=a"), "{line}");
 
-    interrupt(register.id()).await;
+    signal(register.id(), "-INT").await;
     assert_eq!(next(&mut lines).await, "deregistered 10.0.0.1:80");
     assert_eq!(end(register).await.code, 0);
     let line = next(&mut seen).await;
     assert!(line.contains("left"), "{line}");
-    interrupt(watch.id()).await;
+    signal(watch.id(), "-INT").await;
     assert_eq!(end(watch).await.code, 0);
     assert!(orders.query().await.expect("a list").is_empty());
 }
 
-async fn interrupt(process: Option<u32>) {
+#[tokio::test]
+async fn a_supervisor_ends_a_registration_as_ctrl_c_does() {
+    let world = World::new().await;
+    let mut register = start(&["-s", &world.addr, "--protocol", "http", "register", "orders", "10.0.0.1:80"]);
+    let mut lines = BufReader::new(register.stdout.take().expect("its output")).lines();
+    assert!(next(&mut lines).await.starts_with("registered 10.0.0.1:80"));
+    signal(register.id(), "-TERM").await;
+    assert_eq!(next(&mut lines).await, "deregistered 10.0.0.1:80");
+    assert_eq!(end(register).await.code, 0);
+}
+
+async fn signal(process: Option<u32>, signal: &str) {
     let process = process.expect("it runs").to_string();
-    assert!(Command::new("kill").args(["-INT", &process]).status().await.expect("kill").success());
+    assert!(Command::new("kill").args([signal, &process]).status().await.expect("kill").success());
 }
