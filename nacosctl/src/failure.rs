@@ -40,12 +40,21 @@ pub(crate) enum Failure {
 impl Failure {
     /// The same, said of one of several servers.
     pub(crate) fn at(self, server: &str) -> Self {
+        self.told(|text| format!("{server}: {text}"))
+    }
+
+    /// Both, of the kind of this one.
+    pub(crate) fn and(self, other: Self) -> Self {
+        self.told(|text| format!("{text}; {other}"))
+    }
+
+    fn told(self, tell: impl FnOnce(String) -> String) -> Self {
         match self {
-            Self::Usage(text) => Self::Usage(format!("{server}: {text}")),
-            Self::Unreachable(text) => Self::Unreachable(format!("{server}: {text}")),
-            Self::Refused(text) => Self::Refused(format!("{server}: {text}")),
-            Self::NotFound(text) => Self::NotFound(format!("{server}: {text}")),
-            Self::Here(text) => Self::Here(format!("{server}: {text}")),
+            Self::Usage(text) => Self::Usage(tell(text)),
+            Self::Unreachable(text) => Self::Unreachable(tell(text)),
+            Self::Refused(text) => Self::Refused(tell(text)),
+            Self::NotFound(text) => Self::NotFound(tell(text)),
+            Self::Here(text) => Self::Here(tell(text)),
         }
     }
 

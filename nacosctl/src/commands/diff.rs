@@ -39,8 +39,9 @@ pub(super) async fn diff(
     }
     let rows = compare(&said);
     show(output, &nodes, &said, &rows)?;
-    if let Some((node, Err(failure))) = nodes.iter().zip(said).find(|(_, said)| said.is_err()) {
-        return Err(failure.at(node));
+    let away = nodes.iter().zip(said).filter_map(|(node, said)| Some(said.err()?.at(node)));
+    if let Some(failure) = away.reduce(Failure::and) {
+        return Err(failure);
     }
     Ok(if rows.iter().all(|row| row.kind == Kind::Same) { Done::Fine } else { Done::Found })
 }

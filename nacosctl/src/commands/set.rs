@@ -20,14 +20,14 @@ pub(super) async fn set(registry: &Registry, output: Output, set: Set) -> Result
         Set::Weight { target, weight } => {
             apply(registry, &target, &change.weight(weight)).await?;
             output.say(
-                &json!({ "event": "changed", "weight": weight }),
+                &json!({ "event": "changed", "address": target.address, "weight": weight }),
                 &format!("{}: weight {weight}", target.address),
             )?;
         }
         Set::Enabled { target, enabled } => {
             apply(registry, &target, &change.enabled(enabled)).await?;
             output.say(
-                &json!({ "event": "changed", "enabled": enabled }),
+                &json!({ "event": "changed", "address": target.address, "enabled": enabled }),
                 &format!("{}: enabled {enabled}", target.address),
             )?;
         }
@@ -35,11 +35,11 @@ pub(super) async fn set(registry: &Registry, output: Output, set: Set) -> Result
             let entries: BTreeMap<String, String> = entries.into_iter().collect();
             apply(registry, &target, &change.metadata(entries.clone())).await?;
             let text = format!("{}: metadata {}", target.address, crate::changed::metadata(&entries));
-            output.say(&json!({ "event": "changed", "metadata": entries }), &text)?;
+            output.say(&json!({ "event": "changed", "address": target.address, "metadata": entries }), &text)?;
         }
         Set::Protection { service, threshold } => {
             registry.operator()?.set_protect_threshold(registry.key(&service), threshold).await?;
-            let document = json!({ "event": "changed", "protectThreshold": threshold });
+            let document = json!({ "event": "changed", "service": service, "protectThreshold": threshold });
             output.say(&document, &format!("{service}: protection threshold {threshold}"))?;
         }
     }
@@ -62,7 +62,7 @@ pub(super) async fn drain(registry: &Registry, output: Output, target: &Target) 
         0 => format!("drained {wanted}; NO other instance takes traffic; {back}"),
         left => format!("drained {wanted}; instances that take traffic: {left}; {back}"),
     };
-    output.say(&json!({ "event": "drained", "left": left }), &text)?;
+    output.say(&json!({ "event": "drained", "address": target.address, "left": left }), &text)?;
     Ok(Done::Fine)
 }
 
@@ -74,11 +74,11 @@ pub(super) async fn service(registry: &Registry, output: Output, command: Servic
             let mut settings = ServiceSettings::default().protect_threshold(protection);
             settings.metadata = metadata.into_iter().collect();
             operator.create_service(registry.key(&service), &settings).await?;
-            output.say(&json!({ "event": "created" }), &format!("created service {service}"))?;
+            output.say(&json!({ "event": "created", "service": service }), &format!("created service {service}"))?;
         }
         Service::Delete { service } => {
             operator.delete_service(registry.key(&service)).await?;
-            output.say(&json!({ "event": "deleted" }), &format!("deleted service {service}"))?;
+            output.say(&json!({ "event": "deleted", "service": service }), &format!("deleted service {service}"))?;
         }
     }
     Ok(Done::Fine)

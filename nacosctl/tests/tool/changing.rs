@@ -27,7 +27,7 @@ async fn each_field_of_an_instance_is_set_and_the_others_stay() {
         listed(&orders, "metadata", |i| i.weight == 3.5 && i.metadata["zone"] == "b" && i.metadata["x"] == "1").await;
 
         let drained = world.ctl(&["drain", "orders", "10.0.0.1:80", "--json"]).await.ended(0).json();
-        assert_eq!(drained["left"], 0);
+        assert_eq!((&drained["address"], &drained["left"]), (&"10.0.0.1:80".into(), &0.into()));
         eventually("nobody is listed", async || orders.query().await.ok()?.is_empty().then_some(())).await;
         let all = world.ctl(&["instances", "orders", "--all"]).await.ended(0).out;
         assert!(all.contains("disabled") && all.contains("3.5"), "{all}");

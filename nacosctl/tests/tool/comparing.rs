@@ -36,8 +36,9 @@ async fn what_two_servers_differ_in_is_shown_and_told_by_the_exit_code() {
 async fn a_server_that_does_not_answer_is_no_difference() {
     let a = World::new().await;
     let _one = register(&a.client(), ("", "orders"), Instance::new(("10.0.0.1", 80))).await;
-    let nodes = format!("{},127.0.0.1:1", a.addr);
+    let nodes = format!("{},127.0.0.1:1,127.0.0.1:2", a.addr);
     let run_away = run(&["diff", "orders", "--timeout", "1s", "--nodes", &nodes]).await.ended(3);
     assert!(run_away.out.contains("10.0.0.1:80") && run_away.out.contains('?'), "{run_away:?}");
+    assert!(run_away.err.contains("127.0.0.1:1:") && run_away.err.contains("127.0.0.1:2:"), "{run_away:?}");
     assert_eq!(run(&["diff", "orders", "--nodes", "127.0.0.1:1"]).await.code, 2, "one alone cannot differ");
 }
