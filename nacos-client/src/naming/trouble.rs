@@ -2,7 +2,11 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use crate::error::{ConfirmError, QueryError, ServerRefusal, describe};
+use crate::log_limit::LogLimit;
+use crate::model::ServiceKey;
 use crate::transport::{CallClass, CallError};
 
 /// A failed call, the connection's end excepted.
@@ -88,5 +92,18 @@ impl std::fmt::Display for Trouble {
             Self::Unreachable(text) => write!(f, "no server answered: {text}"),
             Self::Oversized(text) => f.write_str(text),
         }
+    }
+}
+
+/// Writes that a call about `service` failed, as a warning now and then.
+pub(crate) fn tell_failure(log: &LogLimit, what: &str, service: &ServiceKey, error: &CallError, now: Instant) {
+    // The transport tells of lost connections.
+    if matches!(error, CallError::Link(_)) {
+        return;
+    }
+    let error = describe(error);
+    match log.pass(now) {
+        Some(left_out) => tracing::warn!(%service, %error, lines_left_out = left_out, "{what}, trying on"),
+        None => tracing::debug!(%service, %error, "{what}"),
     }
 }

@@ -25,10 +25,8 @@ use super::redo::Flight;
 use super::registrations::Records;
 use super::service_list::{Received, Taken};
 use super::slot::{SubCall, SubFlight, SubOutcome};
-use super::trouble::Trouble;
+use super::trouble::{Trouble, tell_failure};
 use super::work::Work;
-use crate::error::describe;
-use crate::log_limit::LogLimit;
 use crate::model::{HostList, ServiceKey};
 use crate::transport::{Call, CallError, Reply};
 
@@ -366,18 +364,6 @@ impl Worker {
             let tick = (idle / IDLE_TICKS).max(Duration::from_millis(10));
             self.timers.push(Reverse(Timer { at: Instant::now() + tick, alarm: Alarm::Sweep }));
         }
-    }
-}
-
-fn tell_failure(log: &LogLimit, what: &str, service: &ServiceKey, error: &CallError, now: Instant) {
-    // The transport tells of lost connections.
-    if matches!(error, CallError::Link(_)) {
-        return;
-    }
-    let error = describe(error);
-    match log.pass(now) {
-        Some(left_out) => tracing::warn!(%service, %error, lines_left_out = left_out, "{what}, trying on"),
-        None => tracing::debug!(%service, %error, "{what}"),
     }
 }
 
