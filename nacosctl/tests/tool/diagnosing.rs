@@ -96,4 +96,10 @@ async fn a_server_that_lets_only_known_users_in_is_told() {
     let report = ctl(&server.address().to_string(), &["doctor", "--json", "--timeout", "500ms"]).await.ended(1).json();
     assert_eq!(check(&report, "auth")["verdict"], "failed", "{report}");
     assert!(check(&report, "auth")["seen"].as_str().is_some_and(|text| text.contains("token invalid!")));
+
+    let closed = MockServer::start().await;
+    Mock::given(matchers::any()).respond_with(ResponseTemplate::new(401)).mount(&closed).await;
+    let report = ctl(&closed.address().to_string(), &["doctor", "--json"]).await.ended(1).json();
+    let remedy = check(&report, "http")["remedy"].as_str().expect("a remedy").to_owned();
+    assert!(remedy.contains("does not log in"), "{report}");
 }
