@@ -26,6 +26,7 @@ mod link_error;
 mod naming_transport;
 mod session;
 mod status;
+mod tasks;
 
 pub(crate) mod grpc;
 pub(crate) mod http;
@@ -39,3 +40,4 @@ pub(crate) use link_error::{LinkError, LinkFault};
 pub(crate) use naming_transport::{NamingTransport, StartError};
 pub(crate) use session::{Abilities, Dialect, Epoch, Freshness, Session, SessionInfo};
 pub(crate) use status::{Phase, TransportStatus};
+pub(crate) use tasks::Tasks;

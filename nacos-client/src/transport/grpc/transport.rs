@@ -1,18 +1,9 @@
 //! The gRPC implementation of [`NamingTransport`].
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fmt, sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
-use tokio::{
-    runtime::Handle,
-    sync::{mpsc, watch},
-    task::AbortHandle,
-};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::sync::{mpsc, watch};
 
 use super::{
     connection::Context,
@@ -22,7 +13,9 @@ use super::{
 use crate::{
     log_limit::LogLimit,
     servers::{Connector, SystemResolver, TcpConnector},
-    transport::{EventHandler, NamingTransport, Phase, StartError, StreamCounters, TransportCounts, TransportStatus},
+    transport::{
+        EventHandler, NamingTransport, Phase, StartError, StreamCounters, Tasks, TransportCounts, TransportStatus,
+    },
 };
 
 /// Keeps one client connected over gRPC.
@@ -31,17 +24,8 @@ pub(crate) struct GrpcTransport {
     connector: Arc<dyn Connector>,
     counters: Arc<StreamCounters>,
     status: watch::Sender<TransportStatus>,
-    /// Tells the supervisor to end; cancelled by close and by drop.
-    stop: CancellationToken,
-    /// Waits for the supervisor, which waits for everything else.
-    tasks: TaskTracker,
-    life: Mutex<Life>,
-}
-
-enum Life {
-    New,
-    Started { runtime: Handle, supervisor: AbortHandle },
-    Closed,
+    /// The supervisor, which waits for everything else.
+    tasks: Tasks,
 }
 
 impl GrpcTransport {
@@ -57,46 +41,26 @@ impl GrpcTransport {
             connector,
             counters: Arc::default(),
             status: watch::Sender::new(TransportStatus::idle()),
-            stop: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-            life: Mutex::new(Life::New),
+            tasks: Tasks::new(),
         }
-    }
-
-    fn life(&self) -> MutexGuard<'_, Life> {
-        // Every critical section leaves a whole value, even if it panics.
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl NamingTransport for GrpcTransport {
     fn start(&self, handler: Arc<dyn EventHandler>) -> Result<(), StartError> {
-        let mut life = self.life();
-        if self.stop.is_cancelled() {
-            return Err(StartError::Closed);
-        }
-        match *life {
-            Life::Started { .. } => return Ok(()),
-            Life::Closed => return Err(StartError::Closed),
-            Life::New => {}
-        }
-        let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let (signals, inbox) = mpsc::channel(SIGNALS);
-        let context = Context {
-            settings: Arc::clone(&self.settings),
-            connector: Arc::clone(&self.connector),
-            handler,
-            signals,
-            counters: Arc::clone(&self.counters),
-            oversized_log: LogLimit::default(),
-        };
-        let status = StatusWriter(self.status.clone());
-        let supervisor = Supervisor::new(Arc::new(context), inbox, status, self.stop.clone());
-        // Ends when `stop` is cancelled; `close` waits for it.
-        let supervisor = self.tasks.spawn_on(supervisor.run(), &runtime).abort_handle();
-        self.tasks.close();
-        *life = Life::Started { runtime, supervisor };
-        Ok(())
+        self.tasks.begin(|_| {
+            let (signals, inbox) = mpsc::channel(SIGNALS);
+            let context = Context {
+                settings: Arc::clone(&self.settings),
+                connector: Arc::clone(&self.connector),
+                handler,
+                signals,
+                counters: Arc::clone(&self.counters),
+                oversized_log: LogLimit::default(),
+            };
+            let status = StatusWriter(self.status.clone());
+            Supervisor::new(Arc::new(context), inbox, status, self.tasks.stop().clone()).run()
+        })
     }
 
     fn status(&self) -> watch::Receiver<TransportStatus> {
@@ -108,35 +72,10 @@ impl NamingTransport for GrpcTransport {
     }
 
     fn close(&self, deadline: Duration) -> BoxFuture<'static, bool> {
-        self.stop.cancel();
-        let started = match &*self.life() {
-            Life::Started { runtime, supervisor } => Some((runtime.clone(), supervisor.clone())),
-            Life::New | Life::Closed => None,
-        };
-        let Some((runtime, supervisor)) = started else {
-            *self.life() = Life::Closed;
+        self.tasks.end(deadline).unwrap_or_else(|| {
             self.status.send_modify(|status| status.phase = Phase::Closed);
-            return Box::pin(async { true });
-        };
-        let tasks = self.tasks.clone();
-        Box::pin(async move {
-            // Slept on the transport's own runtime: the caller may be outside of any, and if that runtime is gone, so are the tasks.
-            let mut alarm = runtime.spawn(async move { tokio::time::sleep(deadline).await });
-            let ended = tokio::select! {
-                biased;
-                () = tasks.wait() => true,
-                _ = &mut alarm => false,
-            };
-            alarm.abort();
-            supervisor.abort();
-            ended
+            Box::pin(async { true })
         })
-    }
-}
-
-impl Drop for GrpcTransport {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 

@@ -3,15 +3,15 @@
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
 use futures_util::future::BoxFuture;
-use tokio::{runtime::Handle, sync::watch, task::AbortHandle};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::{runtime::Handle, sync::watch};
+use tokio_util::sync::CancellationToken;
 
 use super::{
     counters::BeatCounters,
@@ -24,7 +24,7 @@ use super::{
 };
 use crate::{
     servers::{Connector, SystemResolver, TcpConnector},
-    transport::{EventHandler, NamingTransport, Phase, StartError, TransportCounts, TransportStatus},
+    transport::{EventHandler, NamingTransport, Phase, StartError, Tasks, TransportCounts, TransportStatus},
 };
 
 /// Keeps one client connected over HTTP.
@@ -35,19 +35,10 @@ pub(crate) struct HttpTransport {
     pushes: Arc<Pushes>,
     abandon: Arc<AtomicBool>,
     status: watch::Sender<TransportStatus>,
-    /// Tells the supervisor to end; cancelled by close and by drop.
-    stop: CancellationToken,
     /// Ends the kept connections, after everything else.
     hang_up: CancellationToken,
     /// The supervisor, calls, beats and connections.
-    tasks: TaskTracker,
-    life: Mutex<Life>,
-}
-
-enum Life {
-    New,
-    Started { runtime: Handle, supervisor: AbortHandle },
-    Closed,
+    tasks: Tasks,
 }
 
 impl HttpTransport {
@@ -65,10 +56,8 @@ impl HttpTransport {
             counters: Arc::default(),
             abandon: Arc::default(),
             status: watch::Sender::new(TransportStatus::idle()),
-            stop: CancellationToken::new(),
             hang_up: CancellationToken::new(),
-            tasks: TaskTracker::new(),
-            life: Mutex::new(Life::New),
+            tasks: Tasks::new(),
         }
     }
 
@@ -84,56 +73,41 @@ impl HttpTransport {
                 limit: settings.limits.connect,
                 pushes: Arc::clone(&self.pushes),
             };
-            let tasks = PoolTasks { tasks: self.tasks.clone(), runtime: runtime.clone(), stop: self.hang_up.clone() };
+            let tasks =
+                PoolTasks { tasks: self.tasks.tracker().clone(), runtime: runtime.clone(), stop: self.hang_up.clone() };
             Server::new(address, &settings.context_path, settings.max_message_size, dial, tasks)
         });
         Servers::new(servers.collect(), rng.usize(..settings.servers.len().max(1)))
-    }
-
-    fn life(&self) -> MutexGuard<'_, Life> {
-        // Every critical section leaves a whole value, even if it panics.
-        self.life.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl NamingTransport for HttpTransport {
     fn start(&self, handler: Arc<dyn EventHandler>) -> Result<(), StartError> {
-        let mut life = self.life();
-        if self.stop.is_cancelled() {
-            return Err(StartError::Closed);
-        }
-        match *life {
-            Life::Started { .. } => return Ok(()),
-            Life::Closed => return Err(StartError::Closed),
-            Life::New => {}
-        }
-        let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        let context = Context {
-            settings: Arc::clone(&self.settings),
-            servers: Arc::new(self.servers(&runtime)),
-            handler,
-            counters: Arc::clone(&self.counters),
-            pushes: Arc::clone(&self.pushes),
-            abandon: Arc::clone(&self.abandon),
-            tasks: self.tasks.clone(),
-            runtime: runtime.clone(),
-        };
-        if self.settings.push.enabled {
-            let receiver = PushReceiver::new(Arc::clone(&self.pushes), Arc::clone(&context.handler), UdpSockets);
-            // Ends when `stop` is cancelled; `close` waits for it.
-            self.tasks.spawn_on(receiver.run(self.stop.clone()), &runtime);
-        }
-        let supervisor = Supervisor::new(context, StatusWriter(self.status.clone()), self.stop.clone());
-        let hang_up = self.hang_up.clone();
-        // Ends when `stop` is cancelled, after the last deregistrations; `close` waits for it.
-        let work = async move {
-            let _hang_up = hang_up.drop_guard();
-            supervisor.run().await;
-        };
-        let supervisor = self.tasks.spawn_on(work, &runtime).abort_handle();
-        self.tasks.close();
-        *life = Life::Started { runtime, supervisor };
-        Ok(())
+        self.tasks.begin(|runtime| {
+            let context = Context {
+                settings: Arc::clone(&self.settings),
+                servers: Arc::new(self.servers(runtime)),
+                handler,
+                counters: Arc::clone(&self.counters),
+                pushes: Arc::clone(&self.pushes),
+                abandon: Arc::clone(&self.abandon),
+                tasks: self.tasks.tracker().clone(),
+                runtime: runtime.clone(),
+            };
+            if self.settings.push.enabled {
+                let receiver = PushReceiver::new(Arc::clone(&self.pushes), Arc::clone(&context.handler), UdpSockets);
+                // Ends when told to stop; `close` waits for it.
+                self.tasks.tracker().spawn_on(receiver.run(self.tasks.stop().clone()), runtime);
+            }
+            let status = StatusWriter(self.status.clone());
+            let supervisor = Supervisor::new(context, status, self.tasks.stop().clone());
+            let hang_up = self.hang_up.clone();
+            // Ends after the last deregistrations.
+            async move {
+                let _hang_up = hang_up.drop_guard();
+                supervisor.run().await;
+            }
+        })
     }
 
     fn status(&self) -> watch::Receiver<TransportStatus> {
@@ -150,36 +124,16 @@ impl NamingTransport for HttpTransport {
     }
 
     fn close(&self, deadline: Duration) -> BoxFuture<'static, bool> {
-        self.stop.cancel();
-        let started = match &*self.life() {
-            Life::Started { runtime, supervisor } => Some((runtime.clone(), supervisor.clone())),
-            Life::New | Life::Closed => None,
-        };
-        let Some((runtime, supervisor)) = started else {
-            *self.life() = Life::Closed;
+        let Some(end) = self.tasks.end(deadline) else {
             self.status.send_modify(|status| status.phase = Phase::Closed);
             return Box::pin(async { true });
         };
-        let (tasks, hang_up) = (self.tasks.clone(), self.hang_up.clone());
+        let hang_up = self.hang_up.clone();
         Box::pin(async move {
-            // Slept on the transport's own runtime: the caller may be outside of any, and if that runtime is gone, so are the tasks.
-            let mut alarm = runtime.spawn(async move { tokio::time::sleep(deadline).await });
-            let ended = tokio::select! {
-                biased;
-                () = tasks.wait() => true,
-                _ = &mut alarm => false,
-            };
-            alarm.abort();
-            supervisor.abort();
+            let ended = end.await;
             hang_up.cancel();
             ended
         })
-    }
-}
-
-impl Drop for HttpTransport {
-    fn drop(&mut self) {
-        self.stop.cancel();
     }
 }
 
