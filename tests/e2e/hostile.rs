@@ -124,7 +124,8 @@ async fn settings_that_make_no_sense_are_named() {
         let error = NamingService::builder().servers([entry]).build().expect_err("no such server");
         match (&error, entry.trim_matches([',', ';', ' ']).is_empty()) {
             (ConfigError::NoServers, true) => {}
-            (ConfigError::Server { entry: named, .. }, false) => assert_eq!(named, entry),
+            // What may be a password is not told.
+            (ConfigError::Server { entry: named, .. }, false) => assert_eq!(*named, entry.replace("?b=c", "?***")),
             other => panic!("{entry}: {other:?}"),
         }
     }

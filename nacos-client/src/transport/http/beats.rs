@@ -34,6 +34,8 @@ use crate::{
 
 /// Beats under way at once. Each takes a connection: with those of calls and one question for the state there are 16.
 const IN_FLIGHT: usize = 7;
+/// Beats leave together at multiples of it, up to so much later than they are due: waking for each of many costs more than the beats.
+const TOGETHER: Duration = Duration::from_millis(100);
 
 /// The beats of one epoch, shared by its session and the task that sends them.
 #[derive(Debug)]
@@ -119,8 +121,9 @@ impl Beats {
     /// Sends beats until `stop` is cancelled; those under way then are abandoned.
     pub(super) async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut flights: FuturesUnordered<BoxFuture<'static, (BeatId, Landing)>> = FuturesUnordered::new();
+        let begun = Instant::now();
         loop {
-            let wake = self.depart(&mut flights);
+            let wake = self.depart(&mut flights).map(|due| together(begun, due));
             tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
@@ -253,6 +256,13 @@ impl Beats {
         // Every critical section leaves a whole value, even if it panics.
         self.reactor.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The first multiple of [`TOGETHER`] since `begun` that is not before `due`.
+fn together(begun: Instant, due: Instant) -> Instant {
+    let steps = due.saturating_duration_since(begun).as_nanos().div_ceil(TOGETHER.as_nanos());
+    // After 13 years beats are sent one by one.
+    u32::try_from(steps).map_or(due, |steps| begun + TOGETHER * steps)
 }
 
 async fn sleep_until(at: Option<Instant>) {

@@ -157,7 +157,10 @@ fn no_message_tells_a_password_of_an_address() {
     for servers in ["http://nacos:hunter2@h:8848", "b:99999,nacos:hunter2@h", "h?password=hunter2"] {
         let error = read(DiscoveryConfig::builder().server_addr(servers)).unwrap_err();
         assert!(!format!("{error} {error:?}").contains("hunter2"), "{error:?}");
-        assert!(error.to_string().contains("server-addr is "), "{error}");
+        assert!(
+            matches!(&error, DiscoveryConfigError::Value { key, .. } if key.ends_with(".server-addr")),
+            "{error:?}"
+        );
     }
 }
 
