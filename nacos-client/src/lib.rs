@@ -32,6 +32,7 @@ mod naming;
 mod log_limit;
 mod servers;
 mod transport;
+mod wake;
 
 pub use config::{
     ClientConfig, ClientConfigBuilder, EmptyPolicy, Protocol, PushSenders, Timeouts, UdpPush, Validation,

@@ -29,6 +29,7 @@ use super::trouble::{Trouble, tell_failure};
 use super::work::Work;
 use crate::model::{HostList, ServiceKey};
 use crate::transport::{Call, CallError, Reply};
+use crate::wake;
 
 /// Mutating calls in flight per connection; as many queries and subscriptions may be beside them.
 const WINDOW: usize = 64;
@@ -106,7 +107,7 @@ impl Worker {
                 () = stop.cancelled() => return,
                 () = core.queue.wait() => {}
                 Some(done) = self.calls.next(), if !self.calls.is_empty() => self.finish_burst(done),
-                () = sleep_until(next), if next.is_some() => self.ring(Instant::now()),
+                () = wake::at(next) => self.ring(Instant::now()),
             }
         }
     }
@@ -380,12 +381,6 @@ fn new_alarm(wake: Option<Instant>, armed: &mut Option<Instant>) -> Option<Insta
     let wake = wake.filter(|at| armed.is_none_or(|armed| *at < armed))?;
     *armed = Some(wake);
     Some(wake)
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    if let Some(at) = at {
-        tokio::time::sleep_until(at).await;
-    }
 }
 
 impl PartialEq for Timer {

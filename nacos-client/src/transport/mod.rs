@@ -39,5 +39,5 @@ pub(crate) use event::{Event, EventHandler, Handover, Origin};
 pub(crate) use link_error::{LinkError, LinkFault};
 pub(crate) use naming_transport::{NamingTransport, StartError};
 pub(crate) use session::{Abilities, Dialect, Epoch, Freshness, Session, SessionInfo};
-pub(crate) use status::{Phase, TransportStatus};
+pub(crate) use status::{Phase, StatusWriter, TransportStatus};
 pub(crate) use tasks::Tasks;

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tokio::sync::watch;
+
 use super::LinkError;
 
 /// A snapshot of what a transport is doing.
@@ -37,5 +39,14 @@ impl TransportStatus {
     /// The state before the start.
     pub(crate) fn idle() -> Self {
         Self { phase: Phase::Idle, failures: 0, last_error: None }
+    }
+}
+
+/// Publishes the status; the last thing it says is that the transport is closed, however its task ends.
+pub(crate) struct StatusWriter(pub(crate) watch::Sender<TransportStatus>);
+
+impl Drop for StatusWriter {
+    fn drop(&mut self) {
+        self.0.send_modify(|status| status.phase = Phase::Closed);
     }
 }

@@ -2,18 +2,17 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::watch,
-    task::JoinSet,
-    time::{Instant, sleep_until},
-};
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     machine::Input,
     relay::{Relay, Work},
 };
-use crate::transport::{Phase, TransportStatus};
+use crate::{
+    transport::{Phase, TransportStatus},
+    wake,
+};
 
 /// How long a transport may take to end; what it has registered is taken back first.
 const ENDING: Duration = Duration::from_secs(5);
@@ -39,7 +38,7 @@ pub(super) async fn run(relay: Arc<Relay>, stop: CancellationToken) {
             () = relay.wake.notified() => {}
             () = released_now(released) => relay.step(Input::Released),
             Some(Ok(generation)) = ending.join_next(), if !ending.is_empty() => relay.ended(generation),
-            () = at(wake) => relay.step(Input::Elapsed),
+            () = wake::at(wake) => relay.step(Input::Elapsed),
             () = changed(grpc) => {}
             () = changed(http) => {}
         }
@@ -70,13 +69,6 @@ struct Closed(Arc<Relay>);
 impl Drop for Closed {
     fn drop(&mut self) {
         self.0.status.send_modify(|status| status.phase = Phase::Closed);
-    }
-}
-
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
     }
 }
 

@@ -3,9 +3,9 @@
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use tokio::{
-    sync::{mpsc, watch},
+    sync::mpsc,
     task::{Id, JoinSet},
-    time::{Instant, sleep_until},
+    time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
@@ -15,7 +15,8 @@ use super::{
     state::{Action, Activity, Input, Machine},
 };
 use crate::error::describe;
-use crate::transport::{Epoch, Event, LinkError, LinkFault, Phase, TransportStatus};
+use crate::transport::{Epoch, Event, LinkError, LinkFault, Phase, StatusWriter};
+use crate::wake;
 
 /// Signals that may wait for the supervisor: a connection sends few, and a request to move may be dropped.
 pub(super) const SIGNALS: usize = 16;
@@ -37,15 +38,6 @@ struct Running {
     epoch: Epoch,
     control: Control,
     up: bool,
-}
-
-/// Publishes the status; the last thing it says is that the transport is closed, however its task ends.
-pub(super) struct StatusWriter(pub(super) watch::Sender<TransportStatus>);
-
-impl Drop for StatusWriter {
-    fn drop(&mut self) {
-        self.0.send_modify(|status| status.phase = Phase::Closed);
-    }
 }
 
 impl Supervisor {
@@ -75,7 +67,7 @@ impl Supervisor {
                     Ok((id, error)) => self.ended(id, error, false),
                     Err(failure) => self.ended(failure.id(), crashed(), true),
                 },
-                () = at(wake), if wake.is_some() => self.step(Input::Elapsed),
+                () = wake::at(wake) => self.step(Input::Elapsed),
             }
         }
         self.step(Input::Close);
@@ -169,12 +161,6 @@ impl Supervisor {
 
     fn now(&self) -> Duration {
         self.start.elapsed()
-    }
-}
-
-async fn at(wake: Option<Instant>) {
-    if let Some(wake) = wake {
-        sleep_until(wake).await;
     }
 }
 

@@ -7,14 +7,15 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     connection::Context,
-    driver::{SIGNALS, StatusWriter, Supervisor},
+    driver::{SIGNALS, Supervisor},
     settings::GrpcSettings,
 };
 use crate::{
     log_limit::LogLimit,
     servers::{Connector, SystemResolver, TcpConnector},
     transport::{
-        EventHandler, NamingTransport, Phase, StartError, StreamCounters, Tasks, TransportCounts, TransportStatus,
+        EventHandler, NamingTransport, Phase, StartError, StatusWriter, StreamCounters, Tasks, TransportCounts,
+        TransportStatus,
     },
 };
 

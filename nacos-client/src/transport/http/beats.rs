@@ -30,6 +30,7 @@ use crate::{
     log_limit::LogLimit,
     model::{Instance, ServiceKey},
     transport::CallError,
+    wake,
 };
 
 /// Beats under way at once. Each takes a connection: with those of calls and one question for the state there are 16.
@@ -129,7 +130,7 @@ impl Beats {
                 () = stop.cancelled() => return,
                 Some((id, landing)) = flights.next(), if !flights.is_empty() => self.land(id, landing),
                 () = self.changed.notified() => {}
-                () = sleep_until(wake), if wake.is_some() => {}
+                () = wake::at(wake) => {}
             }
         }
     }
@@ -263,10 +264,4 @@ fn together(begun: Instant, due: Instant) -> Instant {
     let steps = due.saturating_duration_since(begun).as_nanos().div_ceil(TOGETHER.as_nanos());
     // After 13 years beats are sent one by one.
     u32::try_from(steps).map_or(due, |steps| begun + TOGETHER * steps)
-}
-
-async fn sleep_until(at: Option<Instant>) {
-    if let Some(at) = at {
-        tokio::time::sleep_until(at).await;
-    }
 }

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use futures_util::future::{BoxFuture, OptionFuture};
-use tokio::{runtime::Handle, sync::watch, time::Instant};
+use tokio::{runtime::Handle, time::Instant};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
@@ -25,8 +25,9 @@ use crate::{
     error::describe,
     transport::{
         Abilities, CallError, Dialect, Epoch, Event, EventHandler, Freshness, LinkError, LinkFault, Phase, Session,
-        SessionInfo, TransportStatus,
+        SessionInfo, StatusWriter,
     },
+    wake,
 };
 
 /// What a supervisor works with.
@@ -63,15 +64,6 @@ struct Serving {
     stop_beats: CancellationToken,
 }
 
-/// Publishes the status; the last thing it says is that the transport is closed, however its task ends.
-pub(super) struct StatusWriter(pub(super) watch::Sender<TransportStatus>);
-
-impl Drop for StatusWriter {
-    fn drop(&mut self) {
-        self.0.send_modify(|status| status.phase = Phase::Closed);
-    }
-}
-
 impl Supervisor {
     pub(super) fn new(context: Context, status: StatusWriter, stop: CancellationToken) -> Self {
         let settings = &context.settings;
@@ -92,7 +84,7 @@ impl Supervisor {
                 () = self.stop.cancelled() => break,
                 Some(found) = OptionFuture::from(self.seeking.as_mut()) => self.sought(found),
                 () = servers.pulse.failing() => self.step(Input::Told(servers.pulse.read())),
-                () = at(wake), if wake.is_some() => {
+                () = wake::at(wake) => {
                     self.step(Input::Told(servers.pulse.read()));
                     self.step(Input::Elapsed);
                 }
@@ -243,11 +235,5 @@ fn not_found(refused: Refused) -> LinkError {
         other @ (CallError::Decode(_) | CallError::Oversized { .. } | CallError::Unsupported { .. }) => {
             LinkFault::Protocol(Arc::from(other.to_string())).at(&server)
         }
-    }
-}
-
-async fn at(moment: Option<Instant>) {
-    if let Some(moment) = moment {
-        tokio::time::sleep_until(moment).await;
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     counters::BeatCounters,
-    driver::{Context, StatusWriter, Supervisor},
+    driver::{Context, Supervisor},
     push_receiver::{PushReceiver, Pushes, UdpSockets},
     round::Servers,
     server::Server,
@@ -24,7 +24,9 @@ use super::{
 };
 use crate::{
     servers::{Connector, SystemResolver, TcpConnector},
-    transport::{EventHandler, NamingTransport, Phase, StartError, Tasks, TransportCounts, TransportStatus},
+    transport::{
+        EventHandler, NamingTransport, Phase, StartError, StatusWriter, Tasks, TransportCounts, TransportStatus,
+    },
 };
 
 /// Keeps one client connected over HTTP.
