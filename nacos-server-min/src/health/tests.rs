@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::beats::{BeatRules, Beats, By, Found, Heard};
-use crate::push::Direct;
 use crate::registry::{
     Client, Host, Instance, InstanceId, KeyRef, Kind, Override, Published, Registry, RegistrySettings, Service,
     ServiceMetadata, Sink,
@@ -46,13 +45,7 @@ impl World {
     }
 
     fn with(rules: BeatRules) -> Self {
-        let registry = Registry::new(RegistrySettings {
-            max_services_per_client: usize::MAX,
-            max_instances_per_service: usize::MAX,
-            protection: true,
-            stale: None,
-            propagation: Arc::new(Direct),
-        });
+        let registry = Registry::new(RegistrySettings::unlimited());
         let listener = Arc::new(Listener::default());
         let subscriber = registry.open_client("subscriber", Some(Arc::clone(&listener) as Arc<dyn Sink>));
         registry.subscribe(&subscriber, KEY, None).expect("room");

@@ -1,25 +1,16 @@
 //! What operators say about services and instances, and how long it counts; pure state, seconds given by hand.
 
-use std::sync::Arc;
-
 use super::details::ServiceMetadata;
 use super::instance::{Host, Instance, InstanceId};
 use super::overrides::Override;
 use super::store::StoreStats;
 use super::*;
-use crate::push::Direct;
 
 const KEY: KeyRef<'_> = KeyRef { namespace: "public", group: "G", name: "s" };
 const AFTER: u32 = 60;
 
 fn registry(protection: bool) -> Registry {
-    Registry::new(RegistrySettings {
-        max_services_per_client: usize::MAX,
-        max_instances_per_service: usize::MAX,
-        protection,
-        stale: None,
-        propagation: Arc::new(Direct),
-    })
+    Registry::new(RegistrySettings { protection, ..RegistrySettings::unlimited() })
 }
 
 fn instance(last: usize, cluster: &str, healthy: bool) -> Instance {

@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex};
 
 use super::instance::{Host, Instance, InstanceId};
 use super::*;
-use crate::push::Direct;
 
 pub(super) const CLIENTS: usize = 4;
 pub(super) const SERVICES: usize = 5;
@@ -130,13 +129,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new() -> Self {
-        let registry = Registry::new(RegistrySettings {
-            max_services_per_client: usize::MAX,
-            max_instances_per_service: usize::MAX,
-            protection: true,
-            stale: None,
-            propagation: Arc::new(Direct),
-        });
+        let registry = Registry::new(RegistrySettings::unlimited());
         let services = (0..SERVICES).map(|_| ModelService::default()).collect();
         let last_ref_times = vec![0; SERVICES];
         let internal = BTreeMap::new();

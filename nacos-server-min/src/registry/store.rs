@@ -43,6 +43,20 @@ pub(crate) struct RegistrySettings {
     pub(crate) propagation: Arc<dyn Propagation>,
 }
 
+#[cfg(test)]
+impl RegistrySettings {
+    /// Without limits, with protection, and every change told at once.
+    pub(crate) fn unlimited() -> Self {
+        Self {
+            max_services_per_client: usize::MAX,
+            max_instances_per_service: usize::MAX,
+            protection: true,
+            stale: None,
+            propagation: Arc::new(crate::push::Direct),
+        }
+    }
+}
+
 /// Why a write was not taken. Nothing is changed then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WriteError {
