@@ -45,6 +45,7 @@ pub use model::{
     IntoServiceKey, MAX_WEIGHT, Modified, Namespace, PUBLIC_NAMESPACE, Select, ServiceChange, ServiceKey,
     ServiceSnapshot, SnapshotSource, Weight,
 };
+pub use naming::alias::AliasTable;
 pub use naming::select::PickRng;
 pub use naming::{
     ClientStats, ConnectionStatus, Listener, NamingService, NamingServiceBuilder, Registration, RegistrationStatus,

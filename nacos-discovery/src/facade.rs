@@ -1,11 +1,14 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use nacos_client::{ConfigError, NamingService, ServiceKey, ShutdownReport};
 
 use crate::register::Records;
-use crate::{DiscoveryClient, DiscoveryConfig, Health, InMemoryDiscovery, NacosDiscovery, Registrar, StatusReport};
+use crate::settings::BalanceSettings;
+use crate::{
+    Directory, DiscoveryClient, DiscoveryConfig, Health, InMemoryDiscovery, NacosDiscovery, Registrar, StatusReport,
+};
 
 /// Discovery by the settings of one application: registers it, finds others, and tells how both are doing. Cheap to clone;
 /// all clones share one client of the registry.
@@ -31,6 +34,7 @@ struct Shared {
     config: Arc<DiscoveryConfig>,
     nacos: NamingService,
     client: Arc<dyn DiscoveryClient>,
+    directory: OnceLock<Directory>,
     /// What was registered through this, for the report.
     records: Arc<Records>,
 }
@@ -54,7 +58,15 @@ impl Discovery {
             // Knows nobody, and its watches say so and go on.
             Arc::new(InMemoryDiscovery::new())
         };
-        Self { shared: Arc::new(Shared { config: Arc::new(config), nacos, client, records: Arc::default() }) }
+        Self {
+            shared: Arc::new(Shared {
+                config: Arc::new(config),
+                nacos,
+                client,
+                directory: OnceLock::new(),
+                records: Arc::default(),
+            }),
+        }
     }
 
     /// The settings.
@@ -79,6 +91,17 @@ impl Discovery {
     #[must_use]
     pub fn service_key(&self, name: &str) -> ServiceKey {
         ServiceKey::new(self.config().group(), name)
+    }
+
+    /// Who can take requests, with the default settings.
+    pub fn directory(&self) -> &Directory {
+        self.shared.directory.get_or_init(|| self.directory_with(BalanceSettings::default()))
+    }
+
+    /// Who can take requests, with these settings: another directory than [`Discovery::directory`], with tables of its own.
+    #[must_use]
+    pub fn directory_with(&self, settings: BalanceSettings) -> Directory {
+        Directory::new(Arc::new(self.shared.nacos.clone()), settings)
     }
 
     /// Registers this application, once it listens.

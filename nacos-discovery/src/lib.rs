@@ -11,19 +11,25 @@
 //! * `axum`: `serve`, which serves an axum application from binding to leaving, and handlers for its operators.
 
 // Public API.
+mod balance;
 mod config;
 mod discovery;
 mod facade;
+mod pick;
 mod register;
+mod resolve;
 #[cfg(feature = "axum")]
 pub mod serve;
+mod settings;
 mod status;
 
 // Needed by the implementation.
 mod address;
+mod node;
 mod own_instance;
 
 pub use address::AddressChoiceError;
+pub use balance::{BadTarget, Balance, BalanceError, BalanceFuture, BalanceLayer, Tracked};
 pub use config::{
     AddressRules, ClientSettings, DiscoveryConfig, DiscoveryConfigBuilder, DiscoveryConfigError, HeartBeat, IpType,
     Listen, Management, Pattern, Place, ShutdownMode, ShutdownSettings,
@@ -33,9 +39,12 @@ pub use discovery::{
     InstancesChange, MetadataView, NacosDiscovery, ServiceChanges, ServiceInstance, ServicesChange,
 };
 pub use facade::Discovery;
+pub use node::{Endpoint, Outcome, Target, TransportFailure};
+pub use pick::{Member, NoInstance, NoInstanceReason, PickContext, Picked, Policy, Table, Tried, WeightedRandom};
 pub use register::{
-    InFlight, Off, Outcome, Readiness, ReadinessState, RegisterError, Registered, Registrar, Registration,
-    RegistrationState, RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepReport,
-    Traffic,
+    InFlight, Off, Readiness, ReadinessState, RegisterError, Registered, Registrar, Registration, RegistrationState,
+    RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepOutcome, StepReport, Traffic,
 };
+pub use resolve::{Applied, Directory, Endpoints, Lists, ServiceList, Source};
+pub use settings::{BalanceSettings, Completion, ServiceSettings};
 pub use status::{ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};

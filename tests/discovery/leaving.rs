@@ -7,7 +7,7 @@ use std::time::Duration;
 use axum::Router;
 use axum::routing::get;
 use nacos_discovery::serve::Serving;
-use nacos_discovery::{Outcome, RegistrationState, ShutdownLimits, Step};
+use nacos_discovery::{RegistrationState, ShutdownLimits, Step, StepOutcome};
 use nacos_server_min::fault::AnswerFault;
 use nacos_server_min::{Behaviour, Server};
 use nacos_tests::wait::{eventually, in_time, wait_until};
@@ -117,8 +117,8 @@ async fn b13_a_request_that_does_not_end_is_cut_off_at_the_limit_of_the_drain() 
     let slow = tokio::spawn(async move { nacos_tests::http::call(address, call).await });
     in_time("the request", gate.entered.notified()).await;
     let report = in_time("the end", serving.shutdown()).await;
-    assert_eq!(report.step(Step::Drain).unwrap().outcome, Outcome::Overdue);
-    assert_eq!(report.step(Step::Close).unwrap().outcome, Outcome::Done, "the rest goes on");
+    assert_eq!(report.step(Step::Drain).unwrap().outcome, StepOutcome::Overdue);
+    assert_eq!(report.step(Step::Close).unwrap().outcome, StepOutcome::Done, "the rest goes on");
     assert!(in_time("the cut", slow).await.unwrap().is_err());
 }
 
@@ -130,8 +130,8 @@ async fn b13_a_registry_that_does_not_answer_delays_the_end_by_its_limit_only() 
     let serving = serve(&registry, Router::new(), limits).await;
     registry.fault().freeze();
     let report = in_time("the end", serving.shutdown()).await;
-    assert_eq!(report.step(Step::Deregister).unwrap().outcome, Outcome::Overdue);
-    assert_eq!(report.step(Step::Drain).unwrap().outcome, Outcome::Done);
+    assert_eq!(report.step(Step::Deregister).unwrap().outcome, StepOutcome::Overdue);
+    assert_eq!(report.step(Step::Drain).unwrap().outcome, StepOutcome::Done);
     registry.fault().thaw();
 }
 
@@ -144,8 +144,8 @@ async fn b13_a_registry_that_refuses_to_deregister_is_told_of_and_left_all_the_s
     registry.fault().answers(AnswerFault::error(500, "no disk"));
     let report = in_time("the end", serving.shutdown()).await;
     let outcome = |step| &report.step(step).unwrap().outcome;
-    assert!(matches!(outcome(Step::Deregister), Outcome::Failed(_) | Outcome::Overdue), "{report}");
-    assert_eq!((outcome(Step::Propagate), outcome(Step::Drain)), (&Outcome::Done, &Outcome::Done), "{report}");
+    assert!(matches!(outcome(Step::Deregister), StepOutcome::Failed(_) | StepOutcome::Overdue), "{report}");
+    assert_eq!((outcome(Step::Propagate), outcome(Step::Drain)), (&StepOutcome::Done, &StepOutcome::Done), "{report}");
     registry.fault().clear_answers();
     until_listed(&registry, SERVICE, 0).await;
 }
@@ -167,7 +167,7 @@ async fn b13_a_server_that_is_told_by_a_future_drains_after_the_registry_knows()
     assert!(listed(&registry, SERVICE).await.is_empty() && !me.readiness().is_ready());
     let report = in_time("the end", me.shutdown()).await;
     assert!(report.is_clean(), "{report}");
-    assert_eq!(report.step(Step::Drain).unwrap().outcome, Outcome::Skipped, "the server did it");
+    assert_eq!(report.step(Step::Drain).unwrap().outcome, StepOutcome::Skipped, "the server did it");
 }
 
 #[tokio::test]

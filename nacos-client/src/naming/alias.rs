@@ -7,16 +7,28 @@ struct Slot {
     alias: u32,
 }
 
-/// Draws an index in proportion to its weight.
+/// Draws an index in proportion to its weight, in constant time: what [`crate::ServiceSnapshot::pick`] does, for balancers
+/// with weights or lists of their own.
+///
+/// # Examples
+///
+/// ```
+/// use nacos_client::AliasTable;
+///
+/// let table = AliasTable::new(&[0.0, 3.0, 1.0]);
+/// assert!(matches!(table.draw(fastrand::u64(..)), Some(1 | 2)));
+/// assert_eq!(AliasTable::new(&[0.0]).draw(1), None);
+/// ```
 #[derive(Debug, Default)]
-pub(crate) struct AliasTable {
+pub struct AliasTable {
     /// As many slots as weights; none when no weight is usable.
     slots: Box<[Slot]>,
 }
 
 impl AliasTable {
     /// A table over these weights, each finite and at least 0. An index of weight 0 is never drawn.
-    pub(crate) fn new(weights: &[f64]) -> Self {
+    #[must_use]
+    pub fn new(weights: &[f64]) -> Self {
         let total: f64 = weights.iter().sum();
         let heaviest = (0..weights.len()).max_by(|a, b| weights[*a].total_cmp(&weights[*b]));
         let (Some(heaviest), Ok(_), true) = (heaviest, u32::try_from(weights.len()), total > 0.0) else {
@@ -46,7 +58,8 @@ impl AliasTable {
 
     /// The index that 64 uniform random bits stand for; `None` when no weight was usable.
     #[inline]
-    pub(crate) fn draw(&self, random: u64) -> Option<usize> {
+    #[must_use]
+    pub fn draw(&self, random: u64) -> Option<usize> {
         // The upper half picks the slot, the lower half decides between its two indices.
         let at = ((random >> 32) * self.slots.len() as u64) >> 32;
         let slot = self.slots.get(at as usize)?;

@@ -24,7 +24,7 @@ mod subscription;
 mod wishes;
 
 // Needed by the implementation.
-mod alias;
+pub(crate) mod alias;
 mod ask;
 mod backoff;
 mod client;

@@ -30,7 +30,7 @@ pub use readiness::{Readiness, ReadinessState};
 pub use registered::Registered;
 pub use registrar::Registrar;
 pub use registration::Registration;
-pub use shutdown::{InFlight, Outcome, ShutdownLimits, ShutdownPlan, ShutdownReport, Step, StepReport, Traffic};
+pub use shutdown::{InFlight, ShutdownLimits, ShutdownPlan, ShutdownReport, Step, StepOutcome, StepReport, Traffic};
 pub use state::{Off, RegistrationState};
 pub use status::Status;
 pub use watch::RegistrationWatch;

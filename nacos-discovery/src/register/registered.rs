@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 use super::keeper::{Changed, Command};
-use super::shutdown::{Outcome, Sequence, ShutdownPlan, ShutdownReport};
+use super::shutdown::{Sequence, ShutdownPlan, ShutdownReport, StepOutcome};
 use super::{Readiness, Record, RegisterError, Registration, RegistrationState, RegistrationWatch};
 
 /// This process in the registry. Cheap to clone; all clones stand for one registration.
@@ -185,17 +185,17 @@ impl Registered {
 }
 
 impl super::shutdown::Leaving for Shared {
-    fn deregister(&self) -> BoxFuture<'_, Outcome> {
+    fn deregister(&self) -> BoxFuture<'_, StepOutcome> {
         Box::pin(async {
-            let Some(keeper) = &self.keeper else { return Outcome::Skipped };
+            let Some(keeper) = &self.keeper else { return StepOutcome::Skipped };
             let (done, answer) = oneshot::channel();
             if keeper.send(Command::Withdraw { done }).await.is_err() {
-                return Outcome::Skipped;
+                return StepOutcome::Skipped;
             }
             match answer.await {
-                Ok(Ok(())) => Outcome::Done,
-                Ok(Err(error)) => Outcome::Failed(error.to_string()),
-                Err(_) => Outcome::Skipped,
+                Ok(Ok(())) => StepOutcome::Done,
+                Ok(Err(error)) => StepOutcome::Failed(error.to_string()),
+                Err(_) => StepOutcome::Skipped,
             }
         })
     }
@@ -205,10 +205,10 @@ impl super::shutdown::Leaving for Shared {
         record.was_visible && !record.state.is_over()
     }
 
-    fn close(&self, limit: Duration) -> BoxFuture<'_, Outcome> {
+    fn close(&self, limit: Duration) -> BoxFuture<'_, StepOutcome> {
         Box::pin(async move {
             let report = self.nacos.shutdown(limit).await;
-            if report.clean { Outcome::Done } else { Outcome::Overdue }
+            if report.clean { StepOutcome::Done } else { StepOutcome::Overdue }
         })
     }
 }

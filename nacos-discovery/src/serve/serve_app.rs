@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::{ServeError, Serving, accept, counted, operations, stop_signal};
-use crate::{Discovery, Outcome, Registrar, ShutdownReport, Step, StepReport, Traffic};
+use crate::{Discovery, Registrar, ShutdownReport, Step, StepOutcome, StepReport, Traffic};
 
 /// An application about to be served, over HTTP/1.1 and HTTP/2 without TLS; made by [`Discovery::serve`].
 ///
@@ -168,9 +168,9 @@ impl Serve {
 async fn close(client: Option<(NamingService, Duration)>) -> ShutdownReport {
     let begin = Instant::now();
     let outcome = match client {
-        Some((nacos, limit)) if nacos.shutdown(limit).await.clean => Outcome::Done,
-        Some(_) => Outcome::Overdue,
-        None => Outcome::Skipped,
+        Some((nacos, limit)) if nacos.shutdown(limit).await.clean => StepOutcome::Done,
+        Some(_) => StepOutcome::Overdue,
+        None => StepOutcome::Skipped,
     };
     ShutdownReport { steps: vec![StepReport { step: Step::Close, outcome, took: begin.elapsed() }] }
 }

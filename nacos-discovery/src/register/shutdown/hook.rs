@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
 
-use super::Outcome;
+use super::StepOutcome;
 
 /// Something to be done once, in its turn.
 pub(super) struct Hook(Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>);
@@ -28,16 +28,16 @@ impl Hook {
     }
 
     /// Does it in a task of its own, so that a panic ends only that.
-    pub(super) async fn run(self, limit: Duration) -> Outcome {
+    pub(super) async fn run(self, limit: Duration) -> StepOutcome {
         let work = self.0;
         // Ends by itself, or is aborted at the limit.
         let task = tokio::spawn(async move { work().await });
         let _abort = Abort(task.abort_handle());
         match timeout(limit, task).await {
-            Ok(Ok(())) => Outcome::Done,
-            Ok(Err(error)) if error.is_panic() => Outcome::Failed("it panicked".to_owned()),
-            Ok(Err(_)) => Outcome::Failed("it was aborted".to_owned()),
-            Err(_) => Outcome::Overdue,
+            Ok(Ok(())) => StepOutcome::Done,
+            Ok(Err(error)) if error.is_panic() => StepOutcome::Failed("it panicked".to_owned()),
+            Ok(Err(_)) => StepOutcome::Failed("it was aborted".to_owned()),
+            Err(_) => StepOutcome::Overdue,
         }
     }
 }

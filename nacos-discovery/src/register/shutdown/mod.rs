@@ -21,6 +21,6 @@ mod tests;
 
 pub use limits::ShutdownLimits;
 pub use plan::ShutdownPlan;
-pub use report::{Outcome, ShutdownReport, Step, StepReport};
+pub use report::{ShutdownReport, Step, StepOutcome, StepReport};
 pub(super) use sequence::{Leaving, Sequence};
 pub use traffic::{InFlight, Traffic};

@@ -22,7 +22,7 @@ pub enum Step {
 /// What became of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Outcome {
+pub enum StepOutcome {
     /// It is done.
     Done,
     /// There was nothing to do.
@@ -40,7 +40,7 @@ pub struct StepReport {
     /// Which one.
     pub step: Step,
     /// What became of it.
-    pub outcome: Outcome,
+    pub outcome: StepOutcome,
     /// How long it took.
     pub took: Duration,
 }
@@ -58,7 +58,7 @@ impl ShutdownReport {
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.step(Step::Close).is_some()
-            && self.steps.iter().all(|step| matches!(step.outcome, Outcome::Done | Outcome::Skipped))
+            && self.steps.iter().all(|step| matches!(step.outcome, StepOutcome::Done | StepOutcome::Skipped))
     }
 
     /// How long all of it took.
@@ -87,7 +87,7 @@ impl fmt::Display for Step {
     }
 }
 
-impl fmt::Display for Outcome {
+impl fmt::Display for StepOutcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Done => f.write_str("done"),

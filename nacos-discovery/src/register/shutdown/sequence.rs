@@ -8,18 +8,18 @@ use tokio::time::{Instant, timeout};
 use super::hook::Hook;
 use super::once::Once;
 use super::propagation::propagate;
-use super::{Outcome, ShutdownLimits, ShutdownPlan, ShutdownReport, Step, StepReport, Traffic};
+use super::{ShutdownLimits, ShutdownPlan, ShutdownReport, Step, StepOutcome, StepReport, Traffic};
 
 /// What the registry and its client have to do in a shutdown.
 pub(in crate::register) trait Leaving: Send + Sync + 'static {
     /// Takes the instance back and waits for the registry's word.
-    fn deregister(&self) -> BoxFuture<'_, Outcome>;
+    fn deregister(&self) -> BoxFuture<'_, StepOutcome>;
 
     /// Whether consumers may know the instance.
     fn is_visible(&self) -> bool;
 
     /// Closes the client within `limit`.
-    fn close(&self, limit: Duration) -> BoxFuture<'_, Outcome>;
+    fn close(&self, limit: Duration) -> BoxFuture<'_, StepOutcome>;
 }
 
 /// A shutdown: its steps in order, each once, whoever asks for it and however often.
@@ -117,10 +117,10 @@ impl Departure {
         take(&mut steps, Step::Deregister, bounded(limits.deregistration, registry.deregister())).await;
         let wait = async {
             if !visible || limits.propagation.is_zero() {
-                return Outcome::Skipped;
+                return StepOutcome::Skipped;
             }
             propagate(limits, traffic.as_ref()).await;
-            Outcome::Done
+            StepOutcome::Done
         };
         take(&mut steps, Step::Propagate, wait).await;
         steps
@@ -133,23 +133,23 @@ impl End {
         let stop = async {
             match drain {
                 Some(drain) => drain.run(limits.drain).await,
-                None => Outcome::Skipped,
+                None => StepOutcome::Skipped,
             }
         };
         take(steps, Step::Drain, stop).await;
         for hook in after {
             take(steps, Step::After, hook.run(limits.hook)).await;
         }
-        let close = async { if keep_client { Outcome::Skipped } else { registry.close(limits.close).await } };
+        let close = async { if keep_client { StepOutcome::Skipped } else { registry.close(limits.close).await } };
         take(steps, Step::Close, close).await;
     }
 }
 
-async fn bounded(limit: Duration, work: BoxFuture<'_, Outcome>) -> Outcome {
-    timeout(limit, work).await.unwrap_or(Outcome::Overdue)
+async fn bounded(limit: Duration, work: BoxFuture<'_, StepOutcome>) -> StepOutcome {
+    timeout(limit, work).await.unwrap_or(StepOutcome::Overdue)
 }
 
-async fn take(steps: &mut Vec<StepReport>, step: Step, work: impl Future<Output = Outcome>) {
+async fn take(steps: &mut Vec<StepReport>, step: Step, work: impl Future<Output = StepOutcome>) {
     let begin = Instant::now();
     let outcome = work.await;
     steps.push(StepReport { step, outcome, took: begin.elapsed() });

@@ -6,7 +6,7 @@ use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep};
 
 use super::sequence::{Leaving, Sequence};
-use super::{Outcome, ShutdownLimits, ShutdownPlan, Step, Traffic};
+use super::{ShutdownLimits, ShutdownPlan, Step, StepOutcome, Traffic};
 
 /// A diary of what happened at which second.
 #[derive(Clone)]
@@ -48,11 +48,11 @@ struct Registry {
 }
 
 impl Leaving for Registry {
-    fn deregister(&self) -> BoxFuture<'_, Outcome> {
+    fn deregister(&self) -> BoxFuture<'_, StepOutcome> {
         Box::pin(async {
             self.diary.note("deregister");
             sleep(self.deregisters_in).await;
-            Outcome::Done
+            StepOutcome::Done
         })
     }
 
@@ -60,9 +60,9 @@ impl Leaving for Registry {
         self.visible
     }
 
-    fn close(&self, _limit: Duration) -> BoxFuture<'_, Outcome> {
+    fn close(&self, _limit: Duration) -> BoxFuture<'_, StepOutcome> {
         self.diary.note("close");
-        Box::pin(async { Outcome::Done })
+        Box::pin(async { StepOutcome::Done })
     }
 }
 
@@ -130,13 +130,13 @@ async fn b13_every_step_ends_at_its_limit_and_a_panic_ends_only_its_hook() {
     let report = sequence(plan, &diary, 3600, true).run().await;
     let took: Vec<_> = report.steps.iter().map(|step| (step.step, step.outcome.clone(), step.took.as_secs())).collect();
     let expected = [
-        (Step::Before, Outcome::Failed("it panicked".to_owned()), 0),
-        (Step::Before, Outcome::Overdue, 1),
-        (Step::Deregister, Outcome::Overdue, 2),
-        (Step::Propagate, Outcome::Done, 3),
-        (Step::Drain, Outcome::Overdue, 4),
-        (Step::After, Outcome::Overdue, 1),
-        (Step::Close, Outcome::Done, 0),
+        (Step::Before, StepOutcome::Failed("it panicked".to_owned()), 0),
+        (Step::Before, StepOutcome::Overdue, 1),
+        (Step::Deregister, StepOutcome::Overdue, 2),
+        (Step::Propagate, StepOutcome::Done, 3),
+        (Step::Drain, StepOutcome::Overdue, 4),
+        (Step::After, StepOutcome::Overdue, 1),
+        (Step::Close, StepOutcome::Done, 0),
     ];
     assert_eq!(took, expected);
     assert!(!report.is_clean());
@@ -146,7 +146,7 @@ async fn b13_every_step_ends_at_its_limit_and_a_panic_ends_only_its_hook() {
 async fn b13_nobody_waits_for_consumers_that_never_knew_the_instance() {
     let diary = Diary::new();
     let report = sequence(ShutdownPlan::new(), &diary, 1, false).run().await;
-    assert_eq!(report.step(Step::Propagate).unwrap().outcome, Outcome::Skipped);
+    assert_eq!(report.step(Step::Propagate).unwrap().outcome, StepOutcome::Skipped);
     assert_eq!(report.took().as_secs(), 1);
 }
 
@@ -154,6 +154,6 @@ async fn b13_nobody_waits_for_consumers_that_never_knew_the_instance() {
 async fn b13_the_client_is_left_open_for_others_if_the_plan_says_so() {
     let diary = Diary::new();
     let report = sequence(ShutdownPlan::new().keep_client(), &diary, 0, false).run().await;
-    assert_eq!(report.step(Step::Close).unwrap().outcome, Outcome::Skipped);
+    assert_eq!(report.step(Step::Close).unwrap().outcome, StepOutcome::Skipped);
     assert!(report.is_clean() && diary.lines() == [(0, "deregister")]);
 }

@@ -1,0 +1,105 @@
+use std::fmt;
+use std::sync::Arc;
+
+use super::Member;
+use crate::node::Node;
+
+/// What one pick depends on beside the table: randomness, the request's hash key, and the instances that it must not use.
+pub struct PickContext<'a> {
+    random: Random<'a>,
+    hash_key: Option<u64>,
+    tried: &'a [Arc<Node>],
+    avoid: Avoid,
+}
+
+enum Random<'a> {
+    Thread,
+    Seeded(&'a mut fastrand::Rng),
+}
+
+/// Which members a table passes over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Avoid {
+    /// Nothing: no instance is ejected, and none was tried.
+    Nothing,
+    /// Instances that are ejected, and those that were tried.
+    Unusable,
+}
+
+impl<'a> PickContext<'a> {
+    /// With the calling thread's own randomness, and nothing to avoid.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { random: Random::Thread, hash_key: None, tried: &[], avoid: Avoid::Nothing }
+    }
+
+    /// Draws from `rng`, so that a seed repeats the sequence.
+    #[must_use]
+    pub const fn seeded(mut self, rng: &'a mut fastrand::Rng) -> Self {
+        self.random = Random::Seeded(rng);
+        self
+    }
+
+    /// The key by which consistent hashing chooses.
+    #[must_use]
+    pub const fn hashed_by(mut self, key: u64) -> Self {
+        self.hash_key = Some(key);
+        self
+    }
+
+    pub(crate) const fn without(mut self, tried: &'a [Arc<Node>]) -> Self {
+        self.tried = tried;
+        self
+    }
+
+    pub(crate) const fn avoiding(&mut self, avoid: Avoid) {
+        self.avoid = avoid;
+    }
+
+    pub(crate) const fn tried(&self) -> &'a [Arc<Node>] {
+        self.tried
+    }
+
+    /// 64 uniform random bits.
+    #[inline]
+    pub fn random(&mut self) -> u64 {
+        match &mut self.random {
+            Random::Thread => fastrand::u64(..),
+            Random::Seeded(rng) => rng.u64(..),
+        }
+    }
+
+    /// The key of the request, where it has one.
+    #[must_use]
+    pub const fn hash_key(&self) -> Option<u64> {
+        self.hash_key
+    }
+
+    /// Whether every member may be picked: nothing needs to be asked one by one.
+    #[must_use]
+    #[inline]
+    pub fn takes_any(&self) -> bool {
+        self.avoid == Avoid::Nothing
+    }
+
+    /// Whether the member may be picked: it is not ejected, and the request was not sent there before.
+    #[must_use]
+    pub fn takes(&self, member: &Member) -> bool {
+        self.takes_any() || {
+            let node = member.endpoint().node();
+            node.is_usable() && !self.tried.iter().any(|tried| Arc::ptr_eq(tried, node))
+        }
+    }
+}
+
+impl Default for PickContext<'_> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for PickContext<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PickContext").field("hash_key", &self.hash_key).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+use nacos_client::ServiceKey;
+
+/// No instance can take the request, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("no instance of {service} can take the request: {reason}")]
+#[non_exhaustive]
+pub struct NoInstance {
+    /// The service.
+    pub service: ServiceKey,
+    /// Why.
+    pub reason: NoInstanceReason,
+}
+
+impl NoInstance {
+    /// Of this service, for this reason.
+    #[must_use]
+    pub const fn new(service: ServiceKey, reason: NoInstanceReason) -> Self {
+        Self { service, reason }
+    }
+}
+
+/// Why no instance can take a request. Every reason asks for another reaction.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoInstanceReason {
+    /// No list has arrived in time: the registry cannot be reached, or refuses.
+    #[error("no list of it arrived within {waited:?}")]
+    Unknown {
+        /// How long the request waited.
+        waited: Duration,
+    },
+    /// Nobody provides the service.
+    #[error("none is registered")]
+    NoneRegistered,
+    /// All instances are disabled or of weight 0.
+    #[error("all {count} are disabled or of weight 0")]
+    AllDrained {
+        /// How many there are.
+        count: usize,
+    },
+    /// All instances that are not drained are unhealthy.
+    #[error("all {count} that are not drained are unhealthy")]
+    AllUnhealthy {
+        /// How many there are.
+        count: usize,
+    },
+    /// No healthy instance has an address that this machine can use.
+    #[error("none of {count} has an address that can be used here")]
+    NoUsableAddress {
+        /// How many there are.
+        count: usize,
+    },
+    /// A filter left none.
+    #[error("the filter `{filter}` left none of {count}")]
+    Filtered {
+        /// What the filter calls itself.
+        filter: String,
+        /// How many there were before it.
+        count: usize,
+    },
+    /// The request was sent to every one already.
+    #[error("all {count} were tried")]
+    AllTried {
+        /// How many there are.
+        count: usize,
+    },
+    /// Nobody has kept the list up to date for longer than is allowed.
+    #[error("the list has not been kept up to date for {age:?}")]
+    Stale {
+        /// For how long.
+        age: Duration,
+    },
+    /// The registry's client is shut down.
+    #[error("discovery is shut down")]
+    Closed,
+}

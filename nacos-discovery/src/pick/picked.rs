@@ -1,0 +1,59 @@
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::{Endpoint, Outcome, ServiceInstance, Target};
+
+/// An instance that was picked for one call, which counts as in flight until this is finished or dropped.
+///
+/// Dropping it without [`Picked::finish`] means that the caller gave up: [`Outcome::Cancelled`].
+#[derive(Debug)]
+#[must_use = "dropping it ends the call as cancelled"]
+pub struct Picked {
+    endpoint: Arc<Endpoint>,
+    ended: bool,
+}
+
+impl Picked {
+    pub(crate) fn begin(endpoint: Arc<Endpoint>) -> Self {
+        endpoint.node().begin();
+        Self { endpoint, ended: false }
+    }
+
+    /// The endpoint.
+    #[must_use]
+    pub const fn endpoint(&self) -> &Arc<Endpoint> {
+        &self.endpoint
+    }
+
+    /// The instance as the registry lists it.
+    #[must_use]
+    pub fn instance(&self) -> &ServiceInstance {
+        self.endpoint.instance()
+    }
+
+    /// Where the request goes.
+    #[must_use]
+    pub fn target(&self) -> &Target {
+        self.endpoint.target()
+    }
+
+    /// Tells how the call ended.
+    pub fn finish(self, outcome: Outcome) {
+        self.finish_at(outcome, Instant::now());
+    }
+
+    /// Like [`Picked::finish`] where the time is known already.
+    pub(crate) fn finish_at(mut self, outcome: Outcome, now: Instant) {
+        self.ended = true;
+        self.endpoint.node().end(&outcome, now);
+    }
+}
+
+impl Drop for Picked {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.endpoint.node().end(&Outcome::Cancelled, Instant::now());
+        }
+    }
+}

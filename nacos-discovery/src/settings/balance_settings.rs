@@ -1,0 +1,40 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use nacos_client::{IntoServiceKey, ServiceKey};
+
+use super::ServiceSettings;
+
+/// How requests are spread: defaults, and what differs from them for single services, like
+/// `spring.cloud.loadbalancer.clients.<id>.*`.
+#[derive(Debug, Clone, Default)]
+pub struct BalanceSettings {
+    default: Arc<ServiceSettings>,
+    services: HashMap<ServiceKey, Arc<ServiceSettings>>,
+}
+
+impl BalanceSettings {
+    /// These for every service that has none of its own.
+    #[must_use]
+    pub fn new(default: ServiceSettings) -> Self {
+        Self { default: Arc::new(default), services: HashMap::new() }
+    }
+
+    /// What differs for one service: `change` gets the defaults.
+    #[must_use]
+    pub fn with_service(
+        mut self,
+        service: impl IntoServiceKey,
+        change: impl FnOnce(ServiceSettings) -> ServiceSettings,
+    ) -> Self {
+        let settings = change(ServiceSettings::clone(&self.default));
+        self.services.insert(service.service_key(), Arc::new(settings));
+        self
+    }
+
+    /// Those of a service.
+    #[must_use]
+    pub fn service(&self, service: &ServiceKey) -> Arc<ServiceSettings> {
+        Arc::clone(self.services.get(service).unwrap_or(&self.default))
+    }
+}
