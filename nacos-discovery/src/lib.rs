@@ -14,6 +14,7 @@
 mod balance;
 mod config;
 mod discovery;
+mod explain;
 mod facade;
 mod pick;
 mod register;
@@ -25,6 +26,7 @@ mod status;
 
 // Needed by the implementation.
 mod address;
+mod causes;
 mod node;
 mod own_instance;
 
@@ -38,6 +40,7 @@ pub use discovery::{
     Answer, CompositeDiscovery, DiscoveryClient, DiscoveryError, InMemoryDiscovery, InstanceChanges, InstanceList,
     InstancesChange, MetadataView, NacosDiscovery, ServiceChanges, ServiceInstance, ServicesChange,
 };
+pub use explain::{NearMiss, NearMisses};
 pub use facade::Discovery;
 pub use node::{Endpoint, Outcome, Target, TransportFailure};
 pub use pick::{Member, NoInstance, NoInstanceReason, PickContext, Picked, Policy, Table, Tried, WeightedRandom};

@@ -28,12 +28,6 @@ impl Registry {
         Self { common, protocol: self.protocol }
     }
 
-    /// The same in another namespace.
-    pub(crate) fn within(&self, namespace: &str) -> Self {
-        let common = Common { namespace: namespace.to_owned(), ..self.common.clone() };
-        Self { common, protocol: self.protocol }
-    }
-
     /// The same, spoken to in this way.
     pub(crate) fn speaking(&self, protocol: Protocol) -> Self {
         Self { common: self.common.clone(), protocol: Some(protocol) }

@@ -55,6 +55,14 @@ impl Maintain {
         }
     }
 
+    /// The same operator in another namespace.
+    #[must_use]
+    pub fn in_namespace(&self, id: impl AsRef<str>) -> Self {
+        let config = ClientConfig { namespace: Namespace::new(id), ..self.config.clone() };
+        // It is the same server: what it offers is known.
+        Self { generation: self.generation.clone(), ..Self::new(config) }
+    }
+
     /// What the first server that answers says of itself.
     ///
     /// # Errors

@@ -1,8 +1,7 @@
-use std::error::Error;
-
 use serde::Serialize;
 
 use crate::DiscoveryError;
+use crate::causes::with_causes;
 
 /// Whether a registry answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,17 +32,6 @@ impl Health {
     pub const fn is_up(&self) -> bool {
         matches!(self, Self::Up)
     }
-}
-
-fn with_causes(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ mod watch;
 
 use clap::CommandFactory;
 
-pub(crate) use self::show::{listed, most_alike};
+pub(crate) use self::show::{listed, near_misses};
 
 use crate::{
     cli::{Cli, Command},

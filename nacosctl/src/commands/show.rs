@@ -2,8 +2,9 @@
 
 use nacos_client::{
     Instance, ServiceKey,
-    maintain::{Maintain, MaintainError, ServiceFilter},
+    maintain::{MaintainError, ServiceFilter},
 };
+use nacos_discovery::NearMisses;
 use serde_json::{Value, json};
 
 use crate::{
@@ -13,8 +14,8 @@ use crate::{
     registry::{Registry, leave},
 };
 
-/// How alike two names must be for one to be meant by the other.
-const ALIKE: f64 = 0.75;
+/// Near misses that are told with a service that does not exist.
+const TOLD: usize = 3;
 
 /// The list of services.
 pub(super) async fn services(registry: &Registry, output: Output, name: Option<&str>) -> Result<Done, Failure> {
@@ -89,43 +90,28 @@ pub(crate) async fn listed(registry: &Registry, key: &ServiceKey) -> Result<Vec<
 async fn explain_nothing(registry: &Registry, key: &ServiceKey) -> Result<(), Failure> {
     let operator = registry.operator()?;
     match operator.services(&ServiceFilter::all().group(key.group()).name(key.name())).await {
-        Ok(services) if services.iter().all(|service| service.key != *key) => {
-            Err(Failure::NotFound(not_found(registry, &operator, key).await))
-        }
+        Ok(services) if services.iter().all(|service| service.key != *key) => Err(not_found(registry, key).await?),
         // The list is empty in any case; this was only about why.
         _ => Ok(()),
     }
 }
 
-/// What to tell about a service that does not exist: names that are alike, and whether the namespace is a known one.
-async fn not_found(registry: &Registry, operator: &Maintain, key: &ServiceKey) -> String {
-    let namespace = &registry.common.namespace;
-    let mut text = format!("no service {} in group {} of namespace {namespace}", key.name(), key.group());
-    if let Some(like) = most_alike(operator, key).await {
-        text.push_str(&format!("; there is {} in group {}", like.name(), like.group()));
+/// What to tell about a service that does not exist: what may be meant instead.
+async fn not_found(registry: &Registry, key: &ServiceKey) -> Result<Failure, Failure> {
+    let mut text =
+        format!("no service {} in group {} of namespace {}", key.name(), key.group(), registry.common.namespace);
+    for near_miss in near_misses(registry, key).await?.found.iter().take(TOLD) {
+        text.push_str(&format!("; {}", near_miss.seen()));
     }
-    if let Ok(known) = operator.namespaces().await {
-        let wanted = nacos_client::Namespace::new(namespace);
-        if !known.iter().any(|one| one.id == wanted) {
-            let ids: Vec<&str> = known.iter().map(|one| one.id.as_str()).collect();
-            text.push_str(&format!("; the namespace is not declared, those that are: {}", ids.join(", ")));
-        }
-    }
-    text.push_str("; `nacosctl doctor ");
-    text.push_str(key.name());
-    text.push_str("` looks everywhere");
-    text
+    Ok(Failure::NotFound(text))
 }
 
-/// The other service whose name is most like this one.
-pub(crate) async fn most_alike(operator: &Maintain, key: &ServiceKey) -> Option<ServiceKey> {
-    let services = operator.services(&ServiceFilter::all()).await.ok()?;
-    let likeness = |other: &ServiceKey| strsim::jaro_winkler(&other.name().to_lowercase(), &key.name().to_lowercase());
-    let scored = services.into_iter().map(|service| (likeness(&service.key), service.key));
-    scored
-        .filter(|(score, other)| *score >= ALIKE && other != key)
-        .max_by(|(a, _), (b, _)| a.total_cmp(b))
-        .map(|(_, key)| key)
+/// What may be meant instead of a service.
+pub(crate) async fn near_misses(registry: &Registry, key: &ServiceKey) -> Result<NearMisses, Failure> {
+    let naming = registry.naming()?;
+    let misses = NearMisses::search(&naming, key).await;
+    leave(naming).await;
+    Ok(misses)
 }
 
 /// A service as a whole.
@@ -134,7 +120,7 @@ pub(super) async fn service(registry: &Registry, output: Output, service: &str) 
     let key = registry.key(service);
     let detail = match operator.service(&key).await {
         Err(MaintainError::NotFound { .. }) => {
-            return Err(Failure::NotFound(not_found(registry, &operator, &key).await));
+            return Err(not_found(registry, &key).await?);
         }
         other => other?,
     };

@@ -62,13 +62,16 @@ async fn a_service_without_instances_is_looked_for_everywhere() {
         assert_eq!(check(&report, "service")["verdict"], "failed");
         let seen: Vec<&str> =
             report["checks"].as_array().expect("checks").iter().filter_map(|c| c["seen"].as_str()).collect();
-        assert!(seen.iter().any(|text| text.starts_with("namespace public, group payments")), "{seen:?}");
-        assert!(seen.iter().any(|text| text.starts_with("namespace dev-id, group DEFAULT_GROUP")), "{seen:?}");
+        assert!(seen.iter().any(|text| text.starts_with("group payments has orders with 1 instance")), "{seen:?}");
+        assert!(
+            seen.iter().any(|text| text.starts_with("namespace dev-id has orders in group DEFAULT_GROUP")),
+            "{seen:?}"
+        );
 
         let _letters = register(&there, ("", "Billing"), Instance::new(("10.0.0.3", 80))).await;
         let report = world.ctl(&["doctor", "billing", "--json"]).await.ended(1).json();
         let seen = check(&report, "elsewhere")["seen"].as_str().expect("a text").to_owned();
-        assert!(seen.contains("Billing has 1 instances"), "{seen}");
+        assert!(seen.contains("has Billing in group DEFAULT_GROUP with 1 instance"), "{seen}");
 
         let named = world.ctl(&["doctor", "--json", "--namespace", "dev"]).await.ended(1).json();
         let remedy = check(&named, "namespace")["remedy"].as_str().expect("a remedy").to_owned();
@@ -83,7 +86,7 @@ async fn instances_that_consumers_do_not_get_are_named() {
     world.ctl(&["drain", "orders", "10.0.0.1:80"]).await.ended(0);
     let report = world.ctl(&["doctor", "orders", "--json"]).await.ended(1).json();
     let seen = check(&report, "service")["seen"].as_str().expect("a text").to_owned();
-    assert!(seen.contains("10.0.0.1:80 is disabled"), "{seen}");
+    assert!(seen.contains("disabled ones: 10.0.0.1:80"), "{seen}");
 }
 
 #[tokio::test]
