@@ -1,5 +1,6 @@
 //! An application that registers, serves, watches others and leaves, against our server, through public paths only.
 
+mod adapting;
 mod discovering;
 mod leaving;
 mod registering;

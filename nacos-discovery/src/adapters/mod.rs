@@ -1,0 +1,4 @@
+//! Clients that balanced requests can go through, ready to use. Each is a feature.
+
+#[cfg(feature = "reqwest")]
+pub mod reqwest;

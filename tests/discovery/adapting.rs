@@ -1,0 +1,174 @@
+//! Clients that balanced requests go through.
+
+use std::error::Error;
+use std::future::pending;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header;
+use axum::response::{IntoResponse, Redirect};
+use axum::routing::{any, get};
+use nacos_discovery::adapters::reqwest::ReqwestBalanced;
+use nacos_discovery::{BalanceError, Discovery, Registered};
+use nacos_server_min::Server;
+use nacos_tests::wait::eventually;
+use tokio::task::AbortHandle;
+
+use crate::support::*;
+
+/// An application that serves a service, is registered, and calls itself.
+struct World {
+    address: SocketAddr,
+    discovery: Discovery,
+    serving: AbortHandle,
+    _registered: Registered,
+    _registry: Server,
+}
+
+impl World {
+    /// `service` is provided by `app`.
+    async fn of(service: &str, app: Router) -> Self {
+        let registry = registry().await;
+        let (listener, address) = listen().await;
+        let serving = tokio::spawn(async move { axum::serve(listener, app).await }).abort_handle();
+        let discovery = application(settings(&registry).service(service));
+        let registered = discovery.registrar().register(address).await.expect("the registry is there");
+        let world = Self { address, discovery, serving, _registered: registered, _registry: registry };
+        let endpoints = world.discovery.directory().endpoints(&world.discovery.service_key(service)).expect("a name");
+        eventually("the instance", async || (!endpoints.all().is_empty()).then_some(())).await;
+        world
+    }
+
+    fn web(&self) -> ReqwestBalanced {
+        self.discovery.reqwest(reqwest::Client::new())
+    }
+
+    /// Calls of the one instance that have not ended.
+    fn in_flight(&self, service: &str) -> u32 {
+        let key = self.discovery.service_key(service);
+        let endpoints = self.discovery.directory().endpoints(&key).expect("a name");
+        endpoints.all().iter().map(|endpoint| endpoint.in_flight()).sum()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// Answers with what it was asked.
+async fn echo(request: Request) -> impl IntoResponse {
+    let (parts, body) = request.into_parts();
+    let header = |name| parts.headers.get(name).map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
+    let body = axum::body::to_bytes(body, 1 << 20).await.expect("a whole body");
+    axum::Json(serde_json::json!({
+        "method": parts.method.as_str(),
+        "target": parts.uri.to_string(),
+        "host": header(header::HOST),
+        "authorization": header(header::AUTHORIZATION),
+        "type": header(header::CONTENT_TYPE),
+        "x-tenant": header(header::HeaderName::from_static("x-tenant")),
+        "body": String::from_utf8_lossy(&body),
+    }))
+}
+
+/// What reqwest said, inside what the balancer says.
+fn of_reqwest(error: &BalanceError) -> &reqwest::Error {
+    error.source().and_then(|source| source.downcast_ref()).expect("an error of reqwest")
+}
+
+#[tokio::test]
+async fn sc20_a_name_with_capitals_and_an_escaped_query_survive_reqwest() {
+    let world = World::of("Order_Service.v2", Router::new().fallback(any(echo))).await;
+    let response = world.web().get("lb://Order_Service.v2/a%20b/c?q=%20x&empty=").send().await.unwrap();
+    assert_eq!(response.url().as_str(), format!("http://{}/a%20b/c?q=%20x&empty=", world.address));
+    let seen: serde_json::Value = response.json().await.unwrap();
+    assert_eq!(seen["target"], "/a%20b/c?q=%20x&empty=");
+    assert_eq!(seen["host"], world.address.to_string());
+
+    let root: serde_json::Value = world.web().get("lb://Order_Service.v2").send().await.unwrap().json().await.unwrap();
+    assert_eq!(root["target"], "/");
+}
+
+#[tokio::test]
+async fn what_a_request_of_reqwest_says_reaches_the_instance() {
+    let world = World::of(SERVICE, Router::new().fallback(any(echo))).await;
+    let web = world.web();
+    let request = web.post("lb://orders/new").query(&[("dry", "yes")]).header("x-tenant", "t1").bearer_auth("token");
+    let seen: serde_json::Value =
+        request.json(&serde_json::json!({"id": 7})).send().await.unwrap().json().await.unwrap();
+    assert_eq!((&seen["method"], &seen["target"]), (&"POST".into(), &"/new?dry=yes".into()));
+    assert_eq!((&seen["x-tenant"], &seen["authorization"]), (&"t1".into(), &"Bearer token".into()));
+    assert_eq!((&seen["type"], &seen["body"]), (&"application/json".into(), &"{\"id\":7}".into()));
+
+    let built = web.client().put("lb://orders/7").body("whole").build().unwrap();
+    let seen: serde_json::Value = web.execute(built).await.unwrap().json().await.unwrap();
+    assert_eq!((&seen["method"], &seen["target"], &seen["body"]), (&"PUT".into(), &"/7".into(), &"whole".into()));
+    let form = web.patch("lb://orders/7").form(&[("a", "b c")]).send().await.unwrap();
+    assert_eq!(form.json::<serde_json::Value>().await.unwrap()["body"], "a=b+c");
+}
+
+#[tokio::test]
+async fn a_call_through_reqwest_is_in_flight_until_its_body_has_ended() {
+    let app = Router::new().route("/", get(|| async { Body::from("an order") })).route("/slow", get(never_ending));
+    let world = World::of(SERVICE, app).await;
+    let response = world.web().get("lb://orders/").send().await.unwrap();
+    assert_eq!(world.in_flight(SERVICE), 1, "the body is still to be read");
+    assert_eq!(response.text().await.unwrap(), "an order");
+    assert_eq!(world.in_flight(SERVICE), 0);
+
+    let slow = world.web().get("lb://orders/slow").send().await.unwrap();
+    assert_eq!(world.in_flight(SERVICE), 1);
+    drop(slow);
+    assert_eq!(world.in_flight(SERVICE), 0, "the caller gave up");
+}
+
+/// A body whose second part never comes.
+async fn never_ending() -> Body {
+    let parts = futures_util::stream::unfold(true, |first| async move {
+        if !first {
+            pending::<()>().await;
+        }
+        Some((Ok::<_, std::io::Error>(Bytes::from_static(b"first")), false))
+    });
+    Body::from_stream(parts)
+}
+
+#[tokio::test]
+async fn time_limits_and_refused_connections_are_told_as_reqwest_tells_them() {
+    let app = Router::new().route("/silent", get(|| async { pending::<()>().await }));
+    let world = World::of(SERVICE, app.route("/slow", get(never_ending))).await;
+    let limit = Duration::from_millis(50);
+    let error = world.web().get("lb://orders/silent").timeout(limit).send().await.unwrap_err();
+    assert!(of_reqwest(&error).is_timeout() && !of_reqwest(&error).is_connect(), "{error:?}");
+    // On a busy machine it may strike before the head.
+    match world.web().get("lb://orders/slow").timeout(limit).send().await {
+        Ok(slow) => assert!(slow.text().await.unwrap_err().is_timeout(), "the limit holds for the body, too"),
+        Err(error) => assert!(of_reqwest(&error).is_timeout(), "{error:?}"),
+    }
+    assert_eq!(world.in_flight(SERVICE), 0);
+
+    world.serving.abort();
+    // Connections that are accepted or queued may outlive the listener for a moment.
+    eventually("a refusal", async || {
+        let error = world.web().get("lb://orders/silent").timeout(limit).send().await.unwrap_err();
+        of_reqwest(&error).is_connect().then_some(())
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_redirect_without_a_host_stays_with_the_instance_and_a_url_without_service_goes_where_it_says() {
+    let app = Router::new().route("/old", get(|| async { Redirect::temporary("/new") })).fallback(any(echo));
+    let world = World::of(SERVICE, app).await;
+    let response = world.web().get("lb://orders/old").send().await.unwrap();
+    assert_eq!(response.url().as_str(), format!("http://{}/new", world.address));
+    let plain = world.web().get(format!("http://{}/as-it-is", world.address)).send().await.unwrap();
+    assert_eq!(plain.json::<serde_json::Value>().await.unwrap()["target"], "/as-it-is");
+    let error = world.web().get("no url").send().await.unwrap_err();
+    assert!(of_reqwest(&error).is_builder());
+}
