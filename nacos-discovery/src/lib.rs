@@ -9,10 +9,11 @@
 //! None is on by default.
 //!
 //! * `axum`: `serve`, which serves an axum application from binding to leaving, and handlers for its operators.
+//! * `hyper`: `Discovery::http`, an HTTP client on hyper-util that may be asked for `lb://order-service/v1`.
 //! * `reqwest`: `Discovery::reqwest`, a reqwest client that may be asked for `lb://order-service/v1`, and reqwest as a tower service.
 
 // Public API.
-#[cfg(feature = "reqwest")]
+#[cfg(any(feature = "hyper", feature = "reqwest"))]
 pub mod adapters;
 mod balance;
 mod config;

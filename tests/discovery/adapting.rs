@@ -1,6 +1,7 @@
 //! Clients that balanced requests go through.
 
 use std::error::Error;
+use std::fmt::Debug;
 use std::future::pending;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,10 +12,13 @@ use axum::extract::Request;
 use axum::http::header;
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::{any, get};
+use http_body_util::BodyExt;
+use nacos_discovery::adapters::hyper::{HyperBalanced, HyperSettings};
 use nacos_discovery::adapters::reqwest::ReqwestBalanced;
-use nacos_discovery::{BalanceError, Discovery, Registered};
+use nacos_discovery::{BalanceError, BalanceLayer, Discovery, Registered};
 use nacos_server_min::Server;
-use nacos_tests::wait::eventually;
+use nacos_tests::wait::{eventually, in_time};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::AbortHandle;
 
 use crate::support::*;
@@ -92,6 +96,74 @@ async fn sc20_a_name_with_capitals_and_an_escaped_query_survive_reqwest() {
 
     let root: serde_json::Value = world.web().get("lb://Order_Service.v2").send().await.unwrap().json().await.unwrap();
     assert_eq!(root["target"], "/");
+}
+
+#[tokio::test]
+async fn sc20_a_name_with_capitals_and_an_escaped_query_survive_hyper() {
+    let world = World::of("Order_Service.v2", Router::new().fallback(any(echo))).await;
+    for (path, seen) in [("/a%20b/c?q=%20x&empty=", "/a%20b/c?q=%20x&empty="), ("", "/"), ("?q='", "/?q='")] {
+        let uri = format!("lb://Order_Service.v2{path}").parse().unwrap();
+        let answer = whole(world.discovery.http::<String>().get(uri).await.unwrap()).await;
+        assert_eq!((&answer["target"], &answer["host"]), (&seen.into(), &world.address.to_string().into()));
+    }
+}
+
+/// What was seen, of an answer whose body is read to its end.
+async fn whole(response: http::Response<impl axum::body::HttpBody<Error: Debug>>) -> serde_json::Value {
+    assert_eq!(response.status(), 200);
+    let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+    serde_json::from_slice(&body).expect("what was seen")
+}
+
+#[tokio::test]
+async fn a_request_of_hyper_goes_to_the_instance_and_is_in_flight_until_its_body_has_ended() {
+    let world = World::of(SERVICE, Router::new().fallback(any(echo))).await;
+    let http = world.discovery.http();
+    let request = http::Request::put("lb://orders/7?a=b").header("x-tenant", "t1").body("an order".to_owned()).unwrap();
+    let response = http.request(request).await.unwrap();
+    assert_eq!((response.version(), world.in_flight(SERVICE)), (http::Version::HTTP_11, 1));
+    let seen = whole(response).await;
+    assert_eq!(world.in_flight(SERVICE), 0);
+    assert_eq!(
+        (&seen["method"], &seen["target"], &seen["body"]),
+        (&"PUT".into(), &"/7?a=b".into(), &"an order".into())
+    );
+    assert_eq!(seen["x-tenant"], "t1");
+}
+
+#[tokio::test]
+async fn http_2_is_spoken_where_it_is_asked_for() {
+    let registry = registry().await;
+    let app = Router::new().fallback(any(async |request: Request| format!("{:?}", request.version())));
+    let discovery = provider(&registry);
+    let serve = discovery.serve(app).listen_on(FREE).registrar(|r| r.plan(|plan| plan.limits(short())));
+    let serving = serve.start().await.unwrap();
+    let http = HyperBalanced::new(&HyperSettings::default().with_http2(), &BalanceLayer::new(&discovery));
+    let endpoints = discovery.directory().endpoints(&discovery.service_key(SERVICE)).unwrap();
+    eventually("the instance", async || (!endpoints.all().is_empty()).then_some(())).await;
+    let response = http.request(http::Request::get("lb://orders/").body(String::new()).unwrap()).await.unwrap();
+    assert_eq!(response.version(), http::Version::HTTP_2);
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "HTTP/2.0");
+    assert!(serving.shutdown().await.is_clean());
+}
+
+#[tokio::test]
+async fn connections_without_requests_are_closed_without_another_request() {
+    let (listener, address) = listen().await;
+    let server = tokio::spawn(async move {
+        let (mut connection, _) = listener.accept().await?;
+        let mut read = vec![0; 4096];
+        while connection.read(&mut read).await? > 0 {
+            connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}").await?;
+        }
+        std::io::Result::Ok(())
+    });
+    let settings = HyperSettings::default().with_idle_timeout(Duration::from_millis(20));
+    let client = settings.build::<String>();
+    let response = client.get(format!("http://{address}/").parse().unwrap()).await.unwrap();
+    response.into_body().collect().await.unwrap();
+    in_time("the end of the connection", server).await.unwrap().unwrap();
+    drop(client);
 }
 
 #[tokio::test]

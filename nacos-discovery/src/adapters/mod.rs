@@ -1,4 +1,6 @@
 //! Clients that balanced requests can go through, ready to use. Each is a feature.
 
+#[cfg(feature = "hyper")]
+pub mod hyper;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
