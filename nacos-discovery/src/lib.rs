@@ -18,6 +18,7 @@ pub mod adapters;
 mod balance;
 mod config;
 mod discovery;
+mod eject;
 mod explain;
 mod facade;
 mod pick;
@@ -44,6 +45,7 @@ pub use discovery::{
     Answer, CompositeDiscovery, DiscoveryClient, DiscoveryError, InMemoryDiscovery, InstanceChanges, InstanceList,
     InstancesChange, MetadataView, NacosDiscovery, ServiceChanges, ServiceInstance, ServicesChange,
 };
+pub use eject::{EjectionCause, EjectionEvent, EjectionKind, EjectionListener, EjectionState, Ejections};
 pub use explain::{NearMiss, NearMisses};
 pub use facade::Discovery;
 pub use node::{Endpoint, Outcome, Target, TransportFailure};
@@ -53,5 +55,5 @@ pub use register::{
     RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepOutcome, StepReport, Traffic,
 };
 pub use resolve::{Applied, Directory, Endpoints, Lists, ServiceList, Source};
-pub use settings::{BalanceSettings, Completion, ServiceSettings};
+pub use settings::{BalanceSettings, Completion, EjectSettings, FailureRate, ServiceSettings, SlowStart};
 pub use status::{ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};

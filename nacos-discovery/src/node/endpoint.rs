@@ -1,9 +1,11 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::uri::{Authority, Scheme};
 
 use super::Node;
 use crate::ServiceInstance;
+use crate::eject::EjectionState;
 
 /// Where requests to an instance go.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,6 +54,27 @@ impl Endpoint {
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.node.in_flight()
+    }
+
+    /// How long it takes to answer: the slowest of its latest answers counts most, and a failed call counts as a slow one.
+    /// Where it has not been called for some time, what is usual in the service counts more and more. `None` while nothing is
+    /// known of any instance of the service.
+    #[must_use]
+    pub fn latency(&self) -> Option<Duration> {
+        self.node.latency()
+    }
+
+    /// What one more call would cost: the latency in nanoseconds times the calls that it would have then. Above 0, and only
+    /// good for comparing instances of one service. Takes no lock and reads no clock.
+    #[must_use]
+    pub fn cost(&self) -> f64 {
+        self.node.cost()
+    }
+
+    /// Whether it takes requests, as far as this process's own calls say. For reports: it takes a lock.
+    #[must_use]
+    pub fn ejection(&self) -> EjectionState {
+        self.node.seat().state()
     }
 
     pub(crate) const fn node(&self) -> &Arc<Node> {

@@ -22,8 +22,9 @@ enum Random<'a> {
 pub(crate) enum Avoid {
     /// Nothing: no instance is ejected, and none was tried.
     Nothing,
-    /// Instances that are ejected, and those that were tried.
-    Unusable,
+    /// Instances that are ejected, and those that were tried. One whose pause has ended by `probing`, a time of the ejector,
+    /// is to be probed; at 0 none is.
+    Unusable { probing: u64 },
 }
 
 impl<'a> PickContext<'a> {
@@ -85,9 +86,12 @@ impl<'a> PickContext<'a> {
     /// Whether the member may be picked: it is not ejected, and the request was not sent there before.
     #[must_use]
     pub fn takes(&self, member: &Member) -> bool {
-        self.takes_any() || {
-            let node = member.endpoint().node();
-            node.is_usable() && !self.tried.iter().any(|tried| Arc::ptr_eq(tried, node))
+        let node = member.endpoint().node();
+        match self.avoid {
+            Avoid::Nothing => true,
+            Avoid::Unusable { probing } => {
+                node.is_usable(probing) && !self.tried.iter().any(|tried| Arc::ptr_eq(tried, node))
+            }
         }
     }
 }

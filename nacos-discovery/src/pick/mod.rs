@@ -8,6 +8,7 @@ mod policy;
 mod tier;
 mod tried;
 
+pub(crate) use context::Avoid;
 pub use context::PickContext;
 pub use member::Member;
 pub use no_instance::{NoInstance, NoInstanceReason};

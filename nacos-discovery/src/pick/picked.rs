@@ -11,13 +11,17 @@ use crate::{Endpoint, Outcome, ServiceInstance, Target};
 #[must_use = "dropping it ends the call as cancelled"]
 pub struct Picked {
     endpoint: Arc<Endpoint>,
+    /// Calls that began before an ejection are told from those after it by it.
+    generation: u16,
     ended: bool,
 }
 
 impl Picked {
-    pub(crate) fn begin(endpoint: Arc<Endpoint>) -> Self {
-        endpoint.node().begin();
-        Self { endpoint, ended: false }
+    /// `None` if the endpoint takes no call now: it was ejected a moment ago, or another call probes it.
+    #[inline]
+    pub(crate) fn begin(endpoint: &Arc<Endpoint>) -> Option<Self> {
+        let generation = endpoint.node().begin(endpoint)?;
+        Some(Self { endpoint: Arc::clone(endpoint), generation, ended: false })
     }
 
     /// The endpoint.
@@ -45,15 +49,19 @@ impl Picked {
 
     /// Like [`Picked::finish`] where the time is known already.
     pub(crate) fn finish_at(mut self, outcome: Outcome, now: Instant) {
+        self.end(&outcome, now);
+    }
+
+    fn end(&mut self, outcome: &Outcome, now: Instant) {
         self.ended = true;
-        self.endpoint.node().end(&outcome, now);
+        self.endpoint.node().end(&self.endpoint, self.generation, outcome, now);
     }
 }
 
 impl Drop for Picked {
     fn drop(&mut self) {
         if !self.ended {
-            self.endpoint.node().end(&Outcome::Cancelled, Instant::now());
+            self.end(&Outcome::Cancelled, Instant::now());
         }
     }
 }

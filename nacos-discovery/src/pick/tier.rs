@@ -23,7 +23,15 @@ impl Tier {
 
     #[inline]
     pub(crate) fn pick(&self, cx: &mut PickContext<'_>) -> Option<&Arc<Endpoint>> {
-        let at = self.table.pick(&self.members, cx)?;
-        self.members.get(at).map(Member::endpoint)
+        let member = self.members.get(self.table.pick(&self.members, cx)?)?;
+        if cx.takes(member) { Some(member.endpoint()) } else { self.any_taken(cx) }
+    }
+
+    /// For a table of somebody else's that does not ask what may be picked, or when that changed in the same moment.
+    #[cold]
+    fn any_taken(&self, cx: &mut PickContext<'_>) -> Option<&Arc<Endpoint>> {
+        let start = cx.random() as usize % self.members.len();
+        let (first, last) = self.members.split_at(start);
+        last.iter().chain(first).find(|member| cx.takes(member)).map(Member::endpoint)
     }
 }

@@ -7,7 +7,8 @@ use tokio::time::Instant;
 
 use super::ServiceList;
 use super::snapshot::Snapshot;
-use crate::node::Node;
+use crate::eject::Ejector;
+use crate::node::{Node, median};
 use crate::pick::{Member, NoInstanceReason, Tier};
 use crate::settings::ServiceSettings;
 use crate::{Endpoint, ServiceInstance, Target};
@@ -17,19 +18,24 @@ use crate::{Endpoint, ServiceInstance, Target};
 pub(super) struct Builder {
     service: ServiceKey,
     settings: Arc<ServiceSettings>,
+    ejector: Arc<Ejector>,
     nodes: HashMap<InstanceKey, Arc<Node>>,
 }
 
 impl Builder {
-    pub(super) fn new(service: ServiceKey, settings: Arc<ServiceSettings>) -> Self {
-        Self { service, settings, nodes: HashMap::new() }
+    pub(super) fn new(service: ServiceKey, settings: Arc<ServiceSettings>, ejector: Arc<Ejector>) -> Self {
+        Self { service, settings, ejector, nodes: HashMap::new() }
     }
 
-    pub(super) fn build(&mut self, list: &ServiceList, seed: u64, now: Instant) -> Snapshot {
+    pub(super) fn build(&mut self, list: &ServiceList, random: u64, now: Instant) -> Snapshot {
+        let seed = median(self.nodes.values().filter_map(|node| node.latency()));
         let mut nodes = HashMap::new();
         let mut members = Vec::new();
         for instance in list.instances().iter() {
-            let node = self.nodes.remove(&instance.key()).unwrap_or_else(|| Arc::new(Node::new(now)));
+            let node = self
+                .nodes
+                .remove(&instance.key())
+                .unwrap_or_else(|| Arc::new(Node::new(now, seed, Arc::clone(&self.ejector))));
             nodes.insert(instance.key(), Arc::clone(&node));
             members.extend(self.member(instance, node));
         }
@@ -37,7 +43,7 @@ impl Builder {
         let count = list.instances().len();
         let empty = if count == 0 { NoInstanceReason::NoneRegistered } else { NoInstanceReason::AllDrained { count } };
         let tiers =
-            if members.is_empty() { Vec::new() } else { vec![Tier::new(members, self.settings.policy(), seed)] };
+            if members.is_empty() { Vec::new() } else { vec![Tier::new(members, self.settings.policy(), random)] };
         Snapshot { revision: list.revision(), tiers, empty, stale_since: list.stale() }
     }
 

@@ -6,6 +6,7 @@ use nacos_client::ServiceKey;
 
 use super::updater::Updater;
 use super::{Endpoints, Source};
+use crate::eject::EjectionSender;
 use crate::settings::BalanceSettings;
 use crate::{Discovery, DiscoveryError};
 
@@ -21,6 +22,7 @@ struct Shared {
     source: Arc<dyn Source>,
     settings: BalanceSettings,
     services: Mutex<HashMap<ServiceKey, Watched>>,
+    ejections: EjectionSender,
 }
 
 struct Watched {
@@ -32,7 +34,9 @@ impl Directory {
     /// With lists from `source`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>, settings: BalanceSettings) -> Self {
-        Self { shared: Arc::new(Shared { source, settings, services: Mutex::default() }) }
+        Self {
+            shared: Arc::new(Shared { source, settings, services: Mutex::default(), ejections: EjectionSender::new() }),
+        }
     }
 
     /// The settings.
@@ -51,10 +55,18 @@ impl Directory {
             return Ok(Arc::clone(&watched.endpoints));
         }
         let lists = self.shared.source.lists(service)?;
-        let endpoints = Arc::new(Endpoints::new(service.clone(), self.shared.settings.service(service)));
+        let endpoints = Arc::new(Endpoints::telling(
+            service.clone(),
+            self.shared.settings.service(service),
+            self.shared.ejections.clone(),
+        ));
         let updater = Updater::spawn(&endpoints, lists);
         services.insert(service.clone(), Watched { endpoints: Arc::clone(&endpoints), _updater: updater });
         Ok(endpoints)
+    }
+
+    pub(crate) fn ejection_sender(&self) -> &EjectionSender {
+        &self.shared.ejections
     }
 }
 

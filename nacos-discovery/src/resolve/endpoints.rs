@@ -10,6 +10,7 @@ use super::ServiceList;
 use super::builder::Builder;
 use super::snapshot::Snapshot;
 use crate::Endpoint;
+use crate::eject::{EjectionSender, Ejector};
 use crate::pick::{NoInstance, NoInstanceReason, PickContext, Picked};
 use crate::settings::ServiceSettings;
 
@@ -22,6 +23,7 @@ pub struct Endpoints {
     settings: Arc<ServiceSettings>,
     current: ArcSwapOption<Snapshot>,
     builder: Mutex<Builder>,
+    ejector: Arc<Ejector>,
     arrived: Notify,
 }
 
@@ -39,8 +41,14 @@ impl Endpoints {
     /// Of a service of which no list has arrived.
     #[must_use]
     pub fn new(service: ServiceKey, settings: Arc<ServiceSettings>) -> Self {
-        let builder = Mutex::new(Builder::new(service.clone(), Arc::clone(&settings)));
-        Self { service, settings, current: ArcSwapOption::empty(), builder, arrived: Notify::new() }
+        Self::telling(service, settings, EjectionSender::new())
+    }
+
+    /// The same, whose ejections are told to `events`.
+    pub(crate) fn telling(service: ServiceKey, settings: Arc<ServiceSettings>, events: EjectionSender) -> Self {
+        let ejector = Arc::new(Ejector::new(&settings, events, Instant::now(), fastrand::u64(..)));
+        let builder = Mutex::new(Builder::new(service.clone(), Arc::clone(&settings), Arc::clone(&ejector)));
+        Self { service, settings, current: ArcSwapOption::empty(), builder, ejector, arrived: Notify::new() }
     }
 
     /// The service.
@@ -62,14 +70,17 @@ impl Endpoints {
         if self.current.load().as_ref().is_some_and(|current| current.revision > list.revision()) {
             return Applied::Outdated;
         }
-        let snapshot = builder.build(list, fastrand::u64(..), Instant::now());
+        let now = Instant::now();
+        let snapshot = builder.build(list, fastrand::u64(..), now);
+        self.ejector.members_changed(snapshot.endpoints(), now);
         self.current.store(Some(Arc::new(snapshot)));
         drop(builder);
         self.arrived.notify_waiters();
         Applied::Replaced
     }
 
-    /// Picks an instance. Takes no lock, waits for nothing, and with the default policy allocates nothing.
+    /// Picks an instance. Waits for nothing, and with the default policy allocates nothing. It takes a lock only where the
+    /// request is to probe an ejected instance.
     ///
     /// # Errors
     /// [`NoInstance`] if none can take the request; before the first list that is [`NoInstanceReason::Unknown`].
@@ -79,10 +90,16 @@ impl Endpoints {
         let Some(snapshot) = current.as_ref() else {
             return Err(self.unknown());
         };
-        match snapshot.pick(cx) {
-            Some(endpoint) => Ok(Picked::begin(Arc::clone(endpoint))),
-            None => Err(self.none(snapshot, cx)),
-        }
+        snapshot.pick(cx, &self.ejector).ok_or(()).or_else(|()| self.pick_again(snapshot, cx))
+    }
+
+    /// The list may have been replaced meanwhile, and all that the one before had may be ejected now that there are others.
+    #[cold]
+    fn pick_again(&self, before: &Arc<Snapshot>, cx: &mut PickContext<'_>) -> Result<Picked, NoInstance> {
+        let current = self.current.load();
+        let snapshot = current.as_ref().unwrap_or(before);
+        let again = if Arc::ptr_eq(before, snapshot) { None } else { snapshot.pick(cx, &self.ejector) };
+        again.ok_or_else(|| self.none(snapshot, cx))
     }
 
     /// Waits until the first list has arrived, at most as long as the settings say.

@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
-use crate::Endpoint;
-use crate::pick::{NoInstanceReason, PickContext, Tier};
+use crate::eject::Ejector;
+use crate::pick::{Avoid, NoInstanceReason, PickContext, Tier};
+use crate::{Endpoint, Picked};
 
 /// What picks of a service read: immutable, replaced as a whole.
 #[derive(Debug)]
@@ -17,10 +18,20 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// An endpoint of the first tier that has one for the request.
+    /// A call of an endpoint of the first tier that has one for the request.
     #[inline]
-    pub(super) fn pick(&self, cx: &mut PickContext<'_>) -> Option<&Arc<Endpoint>> {
-        self.tiers.iter().find_map(|tier| tier.pick(cx))
+    pub(super) fn pick(&self, cx: &mut PickContext<'_>, ejector: &Ejector) -> Option<Picked> {
+        let mut avoid = ejector.avoid(cx.tried().len());
+        loop {
+            cx.avoiding(avoid);
+            let endpoint = self.tiers.iter().find_map(|tier| tier.pick(cx))?;
+            if let Some(picked) = Picked::begin(endpoint) {
+                return Some(picked);
+            }
+            // It was ejected in this moment, or another request is the one that probes it. What is open now is enough: every
+            // further round needs one more ejection in the same moment.
+            avoid = Avoid::Unusable { probing: 0 };
+        }
     }
 
     /// All endpoints: those of the last tier.

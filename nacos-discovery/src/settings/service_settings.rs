@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Completion;
+use super::{Completion, NodeSettings};
 use crate::pick::{Policy, WeightedRandom};
 
 const FIRST_LIST_WAIT: Duration = Duration::from_secs(5);
@@ -12,6 +12,7 @@ pub struct ServiceSettings {
     policy: Arc<dyn Policy>,
     first_list_wait: Duration,
     completion: Completion,
+    pub(super) node: NodeSettings,
 }
 
 impl Default for ServiceSettings {
@@ -20,6 +21,7 @@ impl Default for ServiceSettings {
             policy: Arc::new(WeightedRandom::default()),
             first_list_wait: FIRST_LIST_WAIT,
             completion: Completion::default(),
+            node: NodeSettings::default(),
         }
     }
 }

@@ -1,0 +1,131 @@
+use tokio::time::Instant;
+
+use super::pause::Pause;
+use super::rate::Counts;
+use super::{EjectionCause, EjectionKind};
+use crate::settings::EjectSettings;
+
+/// Whether one instance takes requests.
+///
+/// ```text
+///            too many failures            pause over, a request came
+///  Healthy ─────────────────────▶ Ejected ─────────────────────────▶ Probing
+///     ▲                            ▲   │  ▲                            │ │ │
+///     │   too few others are left  │   │  └── the probe ended unknown ─┘ │ │
+///     ├────────────────────────────│───┘                                │ │
+///     │                            └────── the probe failed ────────────┘ │
+///     └─────────────────────────────────── the probe succeeded ───────────┘
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Breaker {
+    /// It takes requests. Exits: enough failures → `Ejected`.
+    Healthy {
+        /// Failures since the last success.
+        failures: u32,
+        since: Instant,
+        /// The last ejection.
+        pause: Pause,
+    },
+    /// It takes none. Exits: a request after `until` → `Probing`; too few others → `Healthy`.
+    Ejected { until: Instant, pause: Pause },
+    /// It has one request, of whose end everything depends. Exits: success → `Healthy`; failure, or too much to do → `Ejected`
+    /// for longer; given up by the caller → `Ejected`, but the next request probes at once; too few others → `Healthy`.
+    Probing { pause: Pause },
+}
+
+/// What happens to an instance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Input {
+    Success,
+    /// With the calls of the window where too many of them failed.
+    Failure {
+        exceeded: Option<Counts>,
+    },
+    /// It has too much to do. Likewise.
+    Overload {
+        exceeded: Option<Counts>,
+    },
+    /// The caller gave up.
+    Cancelled,
+    /// A request was picked for it.
+    Request,
+    /// Too many are ejected, and it is the least bad of them.
+    Readmit,
+}
+
+/// What else a step depends on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Moment<'a> {
+    pub(super) now: Instant,
+    pub(super) rules: &'a EjectSettings,
+    /// Whether one more instance of the service may be ejected.
+    pub(super) room: bool,
+    /// Uniform from 0 up to 1.
+    pub(super) random: f64,
+}
+
+impl Breaker {
+    pub(super) const fn new(now: Instant) -> Self {
+        Self::Healthy { failures: 0, since: now, pause: Pause { relapses: 0, length: std::time::Duration::ZERO } }
+    }
+
+    /// The only way from one state to another, with what is to be told of it. Ends of calls that began before an ejection are
+    /// not put in: the generation of the gate keeps them out.
+    pub(super) fn step(self, input: Input, moment: &Moment<'_>) -> (Self, Option<EjectionKind>) {
+        match (self, input) {
+            (Self::Healthy { failures: 1.., since, pause }, Input::Success) => {
+                (Self::Healthy { failures: 0, since, pause }, None)
+            }
+            (Self::Healthy { failures, since, pause }, Input::Failure { exceeded }) => {
+                let failures = failures.saturating_add(1);
+                let kept = Self::Healthy { failures, since, pause };
+                let cause = if failures >= moment.rules.consecutive_failures() {
+                    Some(EjectionCause::ConsecutiveFailures { failures })
+                } else {
+                    exceeded.map(Counts::cause)
+                };
+                kept.eject_for(cause, moment)
+            }
+            (Self::Healthy { .. }, Input::Overload { exceeded }) => self.eject_for(exceeded.map(Counts::cause), moment),
+            (Self::Ejected { until, pause }, Input::Request) if until <= moment.now => (Self::Probing { pause }, None),
+            (Self::Probing { pause }, Input::Success) => {
+                (Self::Healthy { failures: 0, since: moment.now, pause }, Some(EjectionKind::Restored))
+            }
+            (Self::Probing { pause }, Input::Failure { .. } | Input::Overload { .. }) => {
+                Self::ejected(pause, EjectionCause::ProbeFailed, moment)
+            }
+            (Self::Probing { pause }, Input::Cancelled) => (Self::Ejected { until: moment.now, pause }, None),
+            (Self::Ejected { pause, .. } | Self::Probing { pause }, Input::Readmit) => {
+                (Self::Healthy { failures: 0, since: moment.now, pause }, Some(EjectionKind::Readmitted))
+            }
+            (state, _) => (state, None),
+        }
+    }
+
+    fn eject_for(self, cause: Option<EjectionCause>, moment: &Moment<'_>) -> (Self, Option<EjectionKind>) {
+        match (self, cause) {
+            (Self::Healthy { since, pause, .. }, Some(cause)) if moment.room => {
+                let healthy = moment.now.saturating_duration_since(since);
+                Self::ejected(pause.relaxed(healthy, moment.rules), cause, moment)
+            }
+            (state, _) => (state, None),
+        }
+    }
+
+    fn ejected(pause: Pause, cause: EjectionCause, moment: &Moment<'_>) -> (Self, Option<EjectionKind>) {
+        let pause = pause.next(moment.rules, moment.random);
+        let until = moment.now + pause.length;
+        (Self::Ejected { until, pause }, Some(EjectionKind::Ejected { until, cause, relapses: pause.relapses }))
+    }
+
+    pub(super) const fn is_closed(&self) -> bool {
+        !matches!(self, Self::Healthy { .. })
+    }
+
+    /// The last ejection.
+    pub(super) const fn pause(&self) -> Pause {
+        match self {
+            Self::Healthy { pause, .. } | Self::Ejected { pause, .. } | Self::Probing { pause } => *pause,
+        }
+    }
+}
