@@ -36,7 +36,10 @@ mod node;
 mod own_instance;
 
 pub use address::AddressChoiceError;
-pub use balance::{BadTarget, Balance, BalanceError, BalanceFuture, BalanceLayer, Tracked};
+pub use balance::{
+    BadTarget, Balance, BalanceError, BalanceFuture, BalanceLayer, CallInfo, Classify, Completed, HashKey, Hooks,
+    Reply, ServedBy, ServiceRef, Tracked,
+};
 pub use config::{
     AddressRules, ClientSettings, DiscoveryConfig, DiscoveryConfigBuilder, DiscoveryConfigError, HeartBeat, IpType,
     Listen, Management, Pattern, Place, ShutdownMode, ShutdownSettings,
@@ -55,5 +58,8 @@ pub use register::{
     RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepOutcome, StepReport, Traffic,
 };
 pub use resolve::{Applied, Directory, Endpoints, Lists, ServiceList, Source};
-pub use settings::{BalanceSettings, Completion, EjectSettings, FailureRate, ServiceSettings, SlowStart};
+pub use settings::{
+    BalanceSettings, Completion, Downgrade, EjectSettings, FailureRate, ForwardedHeaders, HashOn, HostHeader,
+    ServiceSettings, SlowStart,
+};
 pub use status::{ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};

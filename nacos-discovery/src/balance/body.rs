@@ -3,31 +3,49 @@ use std::task::{Context, Poll, ready};
 
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
-use tokio::time::Instant;
 
-use crate::{Outcome, Picked, TransportFailure};
+use super::outcome::Expected;
+use super::running::Running;
+use crate::TransportFailure;
 
 pin_project! {
-    /// The body of a response, whose end is the end of the call. Dropping it before is the caller giving up.
+    /// The body of a response, whose end is the end of the call: with the last byte, with the trailers, or by an error.
+    /// Dropping it before is the caller giving up.
     #[derive(Debug)]
     pub struct Tracked<B> {
         #[pin]
         body: B,
-        call: Option<Call>,
+        open: Option<Open>,
     }
 }
 
-/// A call whose response's body is being read.
+/// A call whose answer is being read.
 #[derive(Debug)]
-pub(super) struct Call {
-    pub(super) picked: Picked,
-    /// What it ends with if the body ends well.
-    pub(super) outcome: Outcome,
+struct Open {
+    running: Running,
+    expected: Expected,
 }
 
 impl<B> Tracked<B> {
-    pub(super) const fn new(body: B, call: Option<Call>) -> Self {
-        Self { body, call }
+    /// A body that nobody waits for.
+    pub(super) const fn untracked(body: B) -> Self {
+        Self { body, open: None }
+    }
+
+    /// The body as the client below made it. The call, if it has not ended, ends as cancelled.
+    pub fn into_inner(self) -> B {
+        self.body
+    }
+}
+
+impl<B: Body> Tracked<B> {
+    pub(super) fn new(body: B, running: Running, expected: Expected) -> Self {
+        // Whoever sees that a body is at its end does not ask it for a frame.
+        if body.is_end_stream() {
+            running.ended(expected);
+            return Self::untracked(body);
+        }
+        Self { body, open: Some(Open { running, expected }) }
     }
 }
 
@@ -36,15 +54,22 @@ impl<B: Body> Body for Tracked<B> {
     type Error = B::Error;
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
-        let this = self.project();
-        let frame = ready!(this.body.poll_frame(cx));
-        let ended = match &frame {
-            None => this.call.take().map(|call| (call.picked, call.outcome)),
-            Some(Err(_)) => this.call.take().map(|call| (call.picked, Outcome::Transport(TransportFailure::Broken))),
-            Some(Ok(_)) => None,
-        };
-        if let Some((picked, outcome)) = ended {
-            picked.finish_at(outcome, Instant::now());
+        let mut this = self.project();
+        let frame = ready!(this.body.as_mut().poll_frame(cx));
+        if let Some(Open { running, expected }) = this.open.take() {
+            match &frame {
+                None => running.ended(expected),
+                Some(Err(_)) => running.failed(TransportFailure::Broken, None),
+                Some(Ok(frame)) => {
+                    let trailers = frame.trailers_ref();
+                    let expected = trailers.map_or(expected, |trailers| expected.with_trailers(trailers));
+                    if trailers.is_some() || this.body.is_end_stream() {
+                        running.ended(expected);
+                    } else {
+                        *this.open = Some(Open { running, expected });
+                    }
+                }
+            }
         }
         Poll::Ready(frame)
     }

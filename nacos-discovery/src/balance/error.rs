@@ -1,39 +1,75 @@
 use std::error::Error;
 
-use crate::{DiscoveryError, NoInstance};
+use http::StatusCode;
+
+use super::BadTarget;
+use crate::{DiscoveryError, NoInstance, ServiceInstance, TransportFailure};
 
 /// A request through [`crate::Balance`] failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BalanceError {
-    /// No instance can take it. A proxy answers 503.
+    /// No instance can take it.
     #[error(transparent)]
     NoInstance(#[from] NoInstance),
-    /// It names no service. A proxy answers 400.
+    /// It cannot be sent to an instance as it is, or names no service.
     #[error(transparent)]
     BadTarget(#[from] BadTarget),
     /// The service cannot be watched.
     #[error("the service cannot be discovered")]
     Discovery(#[from] DiscoveryError),
-    /// The client below failed: its own error.
-    #[error("the call failed")]
-    Inner(#[source] Box<dyn Error + Send + Sync>),
+    /// The client below failed; its own error is the source.
+    #[error("the call of {} failed{}", called(.instance.as_ref()), words(*.failure))]
+    #[non_exhaustive]
+    Inner {
+        /// What that means for the request.
+        failure: TransportFailure,
+        /// Who was called; `None` if the client was not ready, or the request was for no service.
+        instance: Option<ServiceInstance>,
+        /// The error of the client below.
+        source: Box<dyn Error + Send + Sync>,
+    },
 }
 
-/// What is wrong with where a request goes to.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum BadTarget {
-    /// `lb:` without the name of a service.
-    #[error("the URI `{uri}` names no service")]
-    NoService {
-        /// The URI, without its query.
-        uri: String,
-    },
-    /// The URI cannot be sent to the instance: it has no form that fits.
-    #[error("the URI `{uri}` cannot be sent to an instance")]
-    Unfit {
-        /// The URI, without its query.
-        uri: String,
-    },
+impl BalanceError {
+    /// The client below refused the request before it was for anybody.
+    #[cfg(feature = "reqwest")]
+    pub(crate) fn refused(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Inner { failure: TransportFailure::Broken, instance: None, source: source.into() }
+    }
+
+    /// The status with which a proxy answers: 400 for a bad target, 503 if there is nobody who can be asked, 504 if there
+    /// was no answer in time, 502 if there was none at all.
+    #[must_use]
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            Self::BadTarget(BadTarget::NotSecure { .. }) | Self::NoInstance(_) | Self::Discovery(_) => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
+            Self::BadTarget(_) => StatusCode::BAD_REQUEST,
+            Self::Inner { failure: TransportFailure::Timeout, .. } => StatusCode::GATEWAY_TIMEOUT,
+            Self::Inner { .. } => StatusCode::BAD_GATEWAY,
+        }
+    }
+
+    /// How the call failed, if an instance was called.
+    #[must_use]
+    pub const fn failure(&self) -> Option<TransportFailure> {
+        match self {
+            Self::Inner { failure, .. } => Some(*failure),
+            _ => None,
+        }
+    }
+}
+
+fn called(instance: Option<&ServiceInstance>) -> String {
+    instance.map_or_else(|| String::from("the client below"), |instance| instance.uri())
+}
+
+const fn words(failure: TransportFailure) -> &'static str {
+    match failure {
+        TransportFailure::Connect => ": no connection came about, nothing was sent",
+        TransportFailure::Timeout => ": no answer in time",
+        TransportFailure::Broken => " before there was an answer",
+    }
 }

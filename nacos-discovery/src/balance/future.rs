@@ -5,18 +5,20 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
+use http_body::Body;
 use pin_project_lite::pin_project;
-use tokio::time::Instant;
 use tower_service::Service;
 
-use super::body::Call;
-use super::service::send;
-use super::{BalanceError, Tracked, classify};
-use crate::{Endpoints, NoInstance, Picked};
+use super::aimed::Aimed;
+use super::running::Running;
+use super::shared::Shared;
+use super::{BalanceError, ServedBy, Tracked};
+use crate::{Completion, NoInstance};
 
 pin_project! {
-    /// The response of [`crate::Balance`]. Dropping it gives the call up.
+    /// The response of [`crate::Balance`]. Dropping it gives the call up: the instance no longer has it in flight, and
+    /// neither its latency nor its health is judged by it.
     #[must_use = "futures do nothing unless polled"]
     pub struct BalanceFuture<S, B>
     where
@@ -24,41 +26,47 @@ pin_project! {
     {
         #[pin]
         state: State<S::Future, S, B>,
+        layer: Arc<Shared>,
     }
 }
 
 pin_project! {
     #[project = StateProjection]
     enum State<F, S, B> {
-        /// Before the first list of the service.
-        Waiting { ready: Pin<Box<dyn Future<Output = Result<(), NoInstance>> + Send>>, waiting: Option<Waiting<S, B>> },
-        Calling { #[pin] future: F, call: Option<(Picked, Instant)> },
+        /// Before the first list of the service. → `Calling` when it is there, `Failed` when it is not in time.
+        Waiting { ready: Pin<Box<dyn Future<Output = Result<(), NoInstance>> + Send>>, held: Option<Box<Held<S, B>>> },
+        /// `running` is `None` for a request that has nothing to do with a service.
+        Calling { #[pin] future: F, running: Option<Running> },
         Failed { error: Option<BalanceError> },
     }
 }
 
-struct Waiting<S, B> {
+/// The client, which is ready, and the request that waits.
+struct Held<S, B> {
     inner: S,
-    request: Request<B>,
-    endpoints: Arc<Endpoints>,
+    aimed: Aimed<B>,
 }
 
 impl<S, B> BalanceFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    pub(super) fn waiting(inner: S, request: Request<B>, endpoints: Arc<Endpoints>) -> Self {
-        let awaited = Arc::clone(&endpoints);
-        let ready = Box::pin(async move { awaited.ready().await });
-        Self { state: State::Waiting { ready, waiting: Some(Waiting { inner, request, endpoints }) } }
+    pub(super) fn waiting(inner: S, aimed: Aimed<B>, layer: Arc<Shared>) -> Self {
+        let endpoints = Arc::clone(&aimed.endpoints);
+        let ready = Box::pin(async move { endpoints.ready().await });
+        Self { state: State::Waiting { ready, held: Some(Box::new(Held { inner, aimed })) }, layer }
     }
 
-    pub(super) const fn calling(future: S::Future, call: Option<(Picked, Instant)>) -> Self {
-        Self { state: State::Calling { future, call } }
+    pub(super) fn calling(future: S::Future, running: Running, layer: &Arc<Shared>) -> Self {
+        Self { state: State::Calling { future, running: Some(running) }, layer: Arc::clone(layer) }
     }
 
-    pub(super) fn failed(error: impl Into<BalanceError>) -> Self {
-        Self { state: State::Failed { error: Some(error.into()) } }
+    pub(super) fn passing(future: S::Future, layer: &Arc<Shared>) -> Self {
+        Self { state: State::Calling { future, running: None }, layer: Arc::clone(layer) }
+    }
+
+    pub(super) const fn failed(error: BalanceError, layer: Arc<Shared>) -> Self {
+        Self { state: State::Failed { error: Some(error) }, layer }
     }
 }
 
@@ -66,6 +74,7 @@ impl<S, B, R> Future for BalanceFuture<S, B>
 where
     S: Service<Request<B>, Response = Response<R>>,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
+    R: Body,
 {
     type Output = Result<Response<Tracked<R>>, BalanceError>;
 
@@ -73,45 +82,71 @@ where
         let mut this = self.project();
         loop {
             let next = match this.state.as_mut().project() {
-                StateProjection::Waiting { ready, waiting } => {
+                StateProjection::Waiting { ready, held } => {
                     let arrived = ready!(ready.as_mut().poll(cx));
-                    let Waiting { mut inner, request, endpoints } =
-                        waiting.take().expect("a future is not polled after it is ready");
-                    arrived.map_or_else(Self::failed, |()| send(&mut inner, request, &endpoints))
+                    let held = held.take().expect("a future is not polled after it is ready");
+                    held.send(arrived)
                 }
-                StateProjection::Calling { future, call } => {
-                    let result = ready!(future.poll(cx)).map_err(Into::into);
-                    return Poll::Ready(ended(result, call.take()));
+                StateProjection::Calling { future, running } => {
+                    let entered = running.as_ref().map(Running::enter);
+                    let result = ready!(future.poll(cx));
+                    drop(entered);
+                    return Poll::Ready(match result {
+                        Ok(response) => Ok(this.layer.answered(response, running.take())),
+                        Err(error) => Err(this.layer.failed(error.into(), running.take())),
+                    });
                 }
                 StateProjection::Failed { error } => {
                     let error = error.take().expect("a future is not polled after it is ready");
                     return Poll::Ready(Err(error));
                 }
             };
-            this.state.set(next.state);
+            this.state.set(next);
         }
     }
 }
 
-fn ended<R>(
-    result: Result<Response<R>, Box<dyn Error + Send + Sync>>,
-    call: Option<(Picked, Instant)>,
-) -> Result<Response<Tracked<R>>, BalanceError> {
-    let now = Instant::now();
-    match result {
-        Ok(response) => {
-            let call = call.map(|(picked, started)| {
-                let outcome = classify::of_status(response.status(), now.duration_since(started));
-                Call { picked, outcome }
-            });
-            Ok(response.map(|body| Tracked::new(body, call)))
+impl<S, B, R> Held<S, B>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+{
+    fn send(self, arrived: Result<(), NoInstance>) -> State<S::Future, S, B> {
+        let Self { mut inner, aimed } = self;
+        let sent = match arrived {
+            Ok(()) => aimed.send(&mut inner),
+            Err(error) => Err(aimed.fail(error)),
+        };
+        match sent {
+            Ok((future, running)) => State::Calling { future, running: Some(running) },
+            Err(error) => State::Failed { error: Some(error) },
         }
-        Err(error) => {
-            if let Some((picked, _)) = call {
-                picked.finish_at(classify::of_error(&*error), now);
-            }
-            Err(BalanceError::Inner(error))
+    }
+}
+
+impl Shared {
+    /// The head of an answer is there.
+    fn answered<R: Body>(&self, mut response: Response<R>, running: Option<Running>) -> Response<Tracked<R>> {
+        let Some(mut running) = running else { return response.map(Tracked::untracked) };
+        let status = response.status();
+        running.answered(status);
+        response.extensions_mut().insert(ServedBy::new(Arc::clone(running.picked().endpoint())));
+        let expected = self.judge.head(status, response.headers());
+        // What is spoken on a connection after its protocol was switched is no body of ours.
+        if running.completion() == Completion::Headers || status == StatusCode::SWITCHING_PROTOCOLS {
+            running.ended_by_head(expected);
+            return response.map(Tracked::untracked);
         }
+        response.map(|body| Tracked::new(body, running, expected))
+    }
+
+    /// There is no answer.
+    fn failed(&self, source: Box<dyn Error + Send + Sync>, running: Option<Running>) -> BalanceError {
+        let failure = self.judge.error(&*source);
+        let instance = running.as_ref().map(|running| running.instance().clone());
+        if let Some(running) = running {
+            running.failed(failure, Some(&*source));
+        }
+        BalanceError::Inner { failure, instance, source }
     }
 }
 

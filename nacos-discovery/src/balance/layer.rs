@@ -1,30 +1,122 @@
-use nacos_client::ServiceKey;
+use std::sync::Arc;
+
 use tower_layer::Layer;
 
-use super::Balance;
+use super::outcome::Judge;
+use super::shared::Shared;
+use super::target::Addressing;
+use super::{Balance, Classify, Hooks, ServiceRef};
 use crate::Directory;
 
-/// Sends each request to an instance of the service that its URI names: `lb://order-service/orders/7`.
+/// Sends each request to an instance of the service that it names, over any HTTP client that is a
+/// `tower_service::Service<http::Request<B>>`. Cheap to clone.
+///
+/// # Which service is meant
+///
+/// The first of these that applies:
+///
+/// 1. a [`nacos_client::ServiceKey`] among the request's extensions: the only way to name another group per request;
+/// 2. `lb://order-service/orders/7`: always a service, its name as it is written;
+/// 3. with [`BalanceLayer::for_service`]: that service, whatever host the URI names, or none, as stubs of gRPC make them;
+/// 4. `http://order-service/orders/7`, and the same with `https`, `ws`, `wss`: a service if its host is one of
+///    [`BalanceLayer::hosts`], one that [`BalanceLayer::hosts_where`] takes, or an [`BalanceLayer::alias`].
+///
+/// Everything else is sent as it is. A port in the URI is not looked at, as in Spring Cloud: every instance has its own.
+/// User info before the name of a service is refused, rather than lost. Fragments are no part of an `http::Uri`.
+///
+/// # What is sent
+///
+/// Path and query byte for byte, to the address of the instance. An instance with TLS turns `http` into `https` and `ws` into
+/// `wss`; a request for `https` or `wss` goes to instances with TLS only, unless [`crate::Downgrade`] allows others.
+///
+/// The instance is picked and the client below called in one go, after that client is ready: nothing is queued in between,
+/// so that a request which begins after a list was applied never goes to an instance that the list does not have.
+///
+/// # Examples
+///
+/// ```
+/// # use std::convert::Infallible;
+/// # use http::{Request, Response};
+/// # use http_body::Body;
+/// # use nacos_discovery::{BalanceLayer, Discovery, ServedBy};
+/// # use tower_layer::Layer;
+/// # use tower_service::Service;
+/// # async fn example<C, B>(discovery: &Discovery, client: C) -> Result<(), Box<dyn std::error::Error>>
+/// # where C: Service<Request<String>, Response = Response<B>, Error = Infallible> + Clone, B: Body {
+/// let mut client = BalanceLayer::new(discovery).layer(client);
+/// std::future::poll_fn(|cx| client.poll_ready(cx)).await?;
+/// let response = client.call(Request::get("lb://order-service/orders/7").body(String::new())?).await?;
+/// println!("{} from {}", response.status(), response.extensions().get::<ServedBy>().expect("it was balanced"));
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct BalanceLayer {
-    directory: Directory,
-    group: String,
+    shared: Arc<Shared>,
 }
 
 impl BalanceLayer {
-    /// With the services of a [`Directory`], or the one of a [`crate::Discovery`].
+    /// With the services of a [`Directory`], or those of a [`crate::Discovery`].
     #[must_use]
     pub fn new(directory: impl Into<Directory>) -> Self {
-        let directory = directory.into();
-        Self { directory, group: String::new() }
+        Self::with(directory.into(), Addressing::default())
     }
 
-    pub(super) const fn directory(&self) -> &Directory {
-        &self.directory
+    /// For the requests of one service, whatever their URIs name: only `lb://` and a [`nacos_client::ServiceKey`] among the
+    /// extensions still lead to another one.
+    #[must_use]
+    pub fn for_service(directory: impl Into<Directory>, service: impl Into<ServiceRef>) -> Self {
+        Self::with(directory.into(), Addressing::bound(service.into()))
     }
 
-    pub(super) fn key(&self, name: &str) -> ServiceKey {
-        ServiceKey::new(&self.group, name)
+    fn with(directory: Directory, addressing: Addressing) -> Self {
+        let shared =
+            Shared { directory, group: String::new(), addressing, hooks: Arc::default(), judge: Judge::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The group of services that are meant by their names, default `DEFAULT_GROUP`.
+    #[must_use]
+    pub fn group(self, group: impl Into<String>) -> Self {
+        self.changed(|shared| shared.group = group.into())
+    }
+
+    /// Services that `http` URIs name by their host, default none. Letters may be large or small in a host, so `http://orders`
+    /// means `Orders` unless `orders` is listed, too.
+    #[must_use]
+    pub fn hosts<N: AsRef<str>>(self, names: impl IntoIterator<Item = N>) -> Self {
+        self.changed(|shared| names.into_iter().for_each(|name| shared.addressing.add_host(name.as_ref())))
+    }
+
+    /// Hosts of `http` URIs that are names of services, beside those of [`BalanceLayer::hosts`]. It is asked for every other
+    /// host, on the task of the caller, so it must be quick.
+    #[must_use]
+    pub fn hosts_where(self, is_service: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.changed(|shared| shared.addressing.set_predicate(Arc::new(is_service)))
+    }
+
+    /// Another name for a service, in URIs of every scheme: for names that no URI can hold, such as those with letters
+    /// beyond ASCII.
+    #[must_use]
+    pub fn alias(self, host: impl AsRef<str>, service: impl Into<ServiceRef>) -> Self {
+        self.changed(|shared| shared.addressing.add_alias(host.as_ref(), service.into()))
+    }
+
+    /// Who is told of every call, after those given before.
+    #[must_use]
+    pub fn hooks(self, hooks: impl Hooks) -> Self {
+        let hooks: Arc<dyn Hooks> = Arc::new(hooks);
+        self.changed(|shared| shared.hooks = shared.hooks.iter().cloned().chain([hooks]).collect())
+    }
+
+    /// Who knows more of errors and answers than this layer, asked after those given before.
+    #[must_use]
+    pub fn classify(self, expert: impl Classify) -> Self {
+        self.changed(|shared| shared.judge.add(Arc::new(expert)))
+    }
+
+    fn changed(mut self, change: impl FnOnce(&mut Shared)) -> Self {
+        change(Arc::make_mut(&mut self.shared));
+        self
     }
 }
 
@@ -32,6 +124,6 @@ impl<S> Layer<S> for BalanceLayer {
     type Service = Balance<S>;
 
     fn layer(&self, inner: S) -> Balance<S> {
-        Balance::new(inner, self.clone())
+        Balance::new(inner, Arc::clone(&self.shared))
     }
 }

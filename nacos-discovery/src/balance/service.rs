@@ -4,24 +4,39 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
-use tokio::time::Instant;
+use http_body::Body;
 use tower_service::Service;
 
-use super::rewrite::rewrite;
-use super::target::{Destination, destination};
-use super::{BalanceError, BalanceFuture, BalanceLayer, Tracked};
-use crate::{Endpoints, PickContext, Picked};
+use super::shared::{Aim, Shared};
+use super::{BalanceError, BalanceFuture, Tracked};
 
-/// An HTTP client whose requests may name services. Made by [`BalanceLayer`].
+/// An HTTP client whose requests may name services. Made by [`crate::BalanceLayer`].
+///
+/// It is ready when the client below is. Readiness that a request does not use, because no instance takes it, is given
+/// back at once.
 #[derive(Debug, Clone)]
 pub struct Balance<S> {
     inner: S,
-    layer: BalanceLayer,
+    layer: Arc<Shared>,
 }
 
 impl<S> Balance<S> {
-    pub(super) const fn new(inner: S, layer: BalanceLayer) -> Self {
+    pub(super) const fn new(inner: S, layer: Arc<Shared>) -> Self {
         Self { inner, layer }
+    }
+
+    /// The client below.
+    #[must_use]
+    pub const fn inner(&self) -> &S {
+        &self.inner
+    }
+}
+
+impl<S: Clone> Balance<S> {
+    /// The client that is ready. What stays is a clone, which is not: whatever the ready one has reserved goes with it.
+    fn take_ready(&mut self) -> S {
+        let clone = self.inner.clone();
+        mem::replace(&mut self.inner, clone)
     }
 }
 
@@ -29,46 +44,37 @@ impl<S, B, R> Service<Request<B>> for Balance<S>
 where
     S: Service<Request<B>, Response = Response<R>> + Clone,
     S::Error: Into<Box<dyn Error + Send + Sync>>,
+    R: Body,
 {
     type Response = Response<Tracked<R>>;
     type Error = BalanceError;
     type Future = BalanceFuture<S, B>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BalanceError>> {
-        self.inner.poll_ready(cx).map_err(|error| BalanceError::Inner(error.into()))
+        self.inner.poll_ready(cx).map_err(|error| {
+            let source = error.into();
+            BalanceError::Inner { failure: self.layer.judge.error(&*source), instance: None, source }
+        })
     }
 
     fn call(&mut self, request: Request<B>) -> BalanceFuture<S, B> {
-        let endpoints = match destination(request.uri()) {
-            Ok(Destination::Named(name)) => self.layer.directory().endpoints(&self.layer.key(name)),
-            Ok(Destination::Elsewhere) => return BalanceFuture::calling(self.inner.call(request), None),
-            Err(error) => return BalanceFuture::failed(error),
+        let layer = &self.layer;
+        let sent = match layer.aim(request) {
+            Ok(Aim::Elsewhere(request)) => return BalanceFuture::passing(self.inner.call(request), layer),
+            Ok(Aim::Service(aimed)) if aimed.endpoints.is_known() => aimed.send(&mut self.inner),
+            Ok(Aim::Service(aimed)) => {
+                let layer = Arc::clone(layer);
+                return BalanceFuture::waiting(self.take_ready(), aimed, layer);
+            }
+            Err(error) => Err(error),
         };
-        let endpoints = match endpoints {
-            Ok(endpoints) => endpoints,
-            Err(error) => return BalanceFuture::failed(error),
-        };
-        if endpoints.is_known() {
-            return send(&mut self.inner, request, &endpoints);
+        match sent {
+            Ok((future, running)) => BalanceFuture::calling(future, running, layer),
+            Err(error) => {
+                let layer = Arc::clone(layer);
+                drop(self.take_ready());
+                BalanceFuture::failed(error, layer)
+            }
         }
-        // The one that is ready goes with the request; what stays here is not.
-        let clone = self.inner.clone();
-        BalanceFuture::waiting(mem::replace(&mut self.inner, clone), request, endpoints)
     }
-}
-
-/// Picks an instance and calls it.
-pub(super) fn send<S, B, R>(inner: &mut S, mut request: Request<B>, endpoints: &Arc<Endpoints>) -> BalanceFuture<S, B>
-where
-    S: Service<Request<B>, Response = Response<R>>,
-{
-    let picked: Picked = match endpoints.pick(&mut PickContext::new()) {
-        Ok(picked) => picked,
-        Err(error) => return BalanceFuture::failed(error),
-    };
-    match rewrite(request.uri(), picked.target()) {
-        Ok(uri) => *request.uri_mut() = uri,
-        Err(error) => return BalanceFuture::failed(error),
-    }
-    BalanceFuture::calling(inner.call(request), Some((picked, Instant::now())))
 }

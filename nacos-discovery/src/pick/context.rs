@@ -1,6 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use http::uri::Scheme;
+
 use super::Member;
 use crate::node::Node;
 
@@ -10,11 +12,20 @@ pub struct PickContext<'a> {
     hash_key: Option<u64>,
     tried: &'a [Arc<Node>],
     avoid: Avoid,
+    only: Only,
 }
 
 enum Random<'a> {
     Thread,
     Seeded(&'a mut fastrand::Rng),
+}
+
+/// Which members can serve the request at all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Only {
+    Any,
+    /// Those that speak TLS.
+    Tls,
 }
 
 /// Which members a table passes over.
@@ -31,7 +42,7 @@ impl<'a> PickContext<'a> {
     /// With the calling thread's own randomness, and nothing to avoid.
     #[must_use]
     pub const fn new() -> Self {
-        Self { random: Random::Thread, hash_key: None, tried: &[], avoid: Avoid::Nothing }
+        Self { random: Random::Thread, hash_key: None, tried: &[], avoid: Avoid::Nothing, only: Only::Any }
     }
 
     /// Draws from `rng`, so that a seed repeats the sequence.
@@ -50,6 +61,12 @@ impl<'a> PickContext<'a> {
 
     pub(crate) const fn without(mut self, tried: &'a [Arc<Node>]) -> Self {
         self.tried = tried;
+        self
+    }
+
+    /// Takes only members that speak TLS.
+    pub(crate) const fn tls_only(mut self) -> Self {
+        self.only = Only::Tls;
         self
     }
 
@@ -80,14 +97,15 @@ impl<'a> PickContext<'a> {
     #[must_use]
     #[inline]
     pub fn takes_any(&self) -> bool {
-        self.avoid == Avoid::Nothing
+        self.avoid == Avoid::Nothing && self.only == Only::Any
     }
 
     /// Whether the member may be picked: it is not ejected, and the request was not sent there before.
     #[must_use]
     pub fn takes(&self, member: &Member) -> bool {
         let node = member.endpoint().node();
-        match self.avoid {
+        let fits = self.only == Only::Any || member.endpoint().target().scheme == Scheme::HTTPS;
+        fits && match self.avoid {
             Avoid::Nothing => true,
             Avoid::Unusable { probing } => {
                 node.is_usable(probing) && !self.tried.iter().any(|tried| Arc::ptr_eq(tried, node))

@@ -2,16 +2,25 @@
 
 mod balance_settings;
 mod completion;
+mod downgrade;
 mod eject_settings;
 mod failure_rate;
+mod forwarded_headers;
+mod hash_on;
+mod host_header;
 mod node_settings;
+mod request_rules;
 mod service_settings;
 mod slow_start;
 
 pub use balance_settings::BalanceSettings;
 pub use completion::Completion;
+pub use downgrade::Downgrade;
 pub use eject_settings::EjectSettings;
 pub use failure_rate::FailureRate;
+pub use forwarded_headers::ForwardedHeaders;
+pub use hash_on::HashOn;
+pub use host_header::HostHeader;
 use node_settings::NodeSettings;
 pub use service_settings::ServiceSettings;
 pub use slow_start::SlowStart;

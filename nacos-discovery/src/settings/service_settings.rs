@@ -1,7 +1,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Completion, NodeSettings};
+use super::request_rules::RequestRules;
+use super::{Completion, Downgrade, ForwardedHeaders, HashOn, HostHeader, NodeSettings};
 use crate::pick::{Policy, WeightedRandom};
 
 const FIRST_LIST_WAIT: Duration = Duration::from_secs(5);
@@ -13,6 +14,7 @@ pub struct ServiceSettings {
     first_list_wait: Duration,
     completion: Completion,
     pub(super) node: NodeSettings,
+    requests: RequestRules,
 }
 
 impl Default for ServiceSettings {
@@ -22,6 +24,7 @@ impl Default for ServiceSettings {
             first_list_wait: FIRST_LIST_WAIT,
             completion: Completion::default(),
             node: NodeSettings::default(),
+            requests: RequestRules::default(),
         }
     }
 }
@@ -46,6 +49,38 @@ impl ServiceSettings {
     pub const fn with_completion(mut self, completion: Completion) -> Self {
         self.completion = completion;
         self
+    }
+
+    /// What consistent hashing chooses by, default a [`crate::HashKey`] only.
+    #[must_use]
+    pub fn with_hash_on(mut self, hash_on: HashOn) -> Self {
+        self.requests.hash_on = hash_on;
+        self
+    }
+
+    /// What the `Host` header says, default the address of the instance.
+    #[must_use]
+    pub const fn with_host_header(mut self, header: HostHeader) -> Self {
+        self.requests.host_header = header;
+        self
+    }
+
+    /// Which `X-Forwarded-*` headers are added, default none.
+    #[must_use]
+    pub const fn with_forwarded_headers(mut self, headers: ForwardedHeaders) -> Self {
+        self.requests.forwarded_headers = headers;
+        self
+    }
+
+    /// Whether a request for `https` may go to an instance without TLS, default never.
+    #[must_use]
+    pub const fn with_downgrade(mut self, downgrade: Downgrade) -> Self {
+        self.requests.downgrade = downgrade;
+        self
+    }
+
+    pub(crate) const fn requests(&self) -> &RequestRules {
+        &self.requests
     }
 
     pub(crate) fn policy(&self) -> &dyn Policy {

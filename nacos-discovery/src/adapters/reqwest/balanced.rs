@@ -75,7 +75,7 @@ impl ReqwestBalanced {
     /// # Cancel safety
     /// As [`BalancedRequest::send`].
     pub async fn execute(&self, request: Request) -> Result<Response, BalanceError> {
-        let request = http::Request::try_from(request).map_err(|error| BalanceError::Inner(error.into()))?;
+        let request = http::Request::try_from(request).map_err(BalanceError::refused)?;
         self.execute_http(request).await
     }
 

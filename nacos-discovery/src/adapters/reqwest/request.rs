@@ -101,7 +101,7 @@ impl BalancedRequest {
     pub async fn send(self) -> Result<Response, BalanceError> {
         let Self { web, builder, extensions } = self;
         let request = builder.build().and_then(http::Request::try_from);
-        let mut request = request.map_err(|error| BalanceError::Inner(error.into()))?;
+        let mut request = request.map_err(BalanceError::refused)?;
         request.extensions_mut().extend(extensions);
         web.execute_http(request).await
     }

@@ -1,0 +1,94 @@
+use std::sync::Arc;
+
+use http::{Request, Response};
+use tower_service::Service;
+use tracing::{Span, trace_span};
+
+use super::observe::{Completed, Observer};
+use super::rewrite::rewrite;
+use super::running::Running;
+use super::target::Form;
+use super::{BadTarget, BalanceError, ServedBy, hash_key};
+use crate::{Downgrade, Endpoints, NoInstance, PickContext, Picked, Tried};
+
+/// A request and the service it is for.
+#[derive(Debug)]
+pub(super) struct Aimed<B> {
+    pub(super) request: Request<B>,
+    pub(super) endpoints: Arc<Endpoints>,
+    pub(super) form: Form,
+    pub(super) observer: Observer,
+    pub(super) attempt: u32,
+}
+
+impl<B> Aimed<B> {
+    /// Picks an instance and calls `inner`, which is ready, in one go: between the two nobody is waited for, so that no
+    /// list can come between them that this request would have to know of.
+    pub(super) fn send<S, R>(self, inner: &mut S) -> Result<(S::Future, Running), BalanceError>
+    where
+        S: Service<Request<B>, Response = Response<R>>,
+    {
+        let picked = match self.pick() {
+            Ok(picked) => picked,
+            Err(error) => return Err(self.fail(error)),
+        };
+        let span = self.span(&picked);
+        let Self { mut request, endpoints, form, mut observer, .. } = self;
+        rewrite(&mut request, form, picked.target(), &endpoints);
+        request.extensions_mut().insert(ServedBy::new(Arc::clone(picked.endpoint())));
+        observer.selected(picked.endpoint());
+        let running = Running::new(picked, observer, span, endpoints.settings().completion());
+        let future = {
+            let _entered = running.enter();
+            inner.call(request)
+        };
+        Ok((future, running))
+    }
+
+    /// Ends it before an instance was picked.
+    pub(super) fn fail(self, error: impl Into<BalanceError>) -> BalanceError {
+        let error = error.into();
+        self.observer.complete(|_| Completed::Discard { error: &error });
+        error
+    }
+
+    fn pick(&self) -> Result<Picked, BalanceError> {
+        let rules = self.endpoints.settings().requests();
+        let mut cx = PickContext::new();
+        if let Some(key) = hash_key::of_request(&rules.hash_on, &self.request) {
+            cx = cx.hashed_by(key);
+        }
+        let tls = self.form.needs_tls() && rules.downgrade == Downgrade::Never;
+        if tls {
+            cx = cx.tls_only();
+        }
+        let Some(tried) = self.request.extensions().get::<Tried>() else {
+            return self.endpoints.pick(&mut cx).map_err(|error| self.none(error, tls));
+        };
+        let picked = tried.with_nodes(|nodes| self.endpoints.pick(&mut cx.without(nodes)));
+        let picked = picked.map_err(|error| self.none(error, tls))?;
+        tried.add(picked.endpoint());
+        Ok(picked)
+    }
+
+    /// Why there is none: for a request for TLS it may be the reason that nobody has it.
+    #[cold]
+    fn none(&self, error: NoInstance, tls: bool) -> BalanceError {
+        let all = if tls { self.endpoints.all() } else { Vec::new() };
+        let is_plain = |target: &crate::Target| target.scheme != http::uri::Scheme::HTTPS;
+        if !all.is_empty() && all.iter().all(|endpoint| is_plain(endpoint.target())) {
+            return BadTarget::NotSecure { service: self.endpoints.service().clone() }.into();
+        }
+        error.into()
+    }
+
+    fn span(&self, picked: &Picked) -> Span {
+        trace_span!(
+            "balance",
+            service = %self.endpoints.service(),
+            instance = %picked.target().authority,
+            attempt = self.attempt,
+            outcome = tracing::field::Empty,
+        )
+    }
+}

@@ -1,0 +1,22 @@
+use std::error::Error;
+use std::io;
+
+use tokio::time::error::Elapsed;
+
+use crate::TransportFailure;
+
+/// What an error means, as far as it can be told without knowing the client.
+pub(super) fn failure(error: &(dyn Error + 'static)) -> Option<TransportFailure> {
+    if error.is::<Elapsed>() {
+        return Some(TransportFailure::Timeout);
+    }
+    match error.downcast_ref::<io::Error>()?.kind() {
+        // Only these two cannot come from a connection that was there: an unreachable network or host may be told of one
+        // on which bytes were sent.
+        io::ErrorKind::ConnectionRefused | io::ErrorKind::AddrNotAvailable => Some(TransportFailure::Connect),
+        io::ErrorKind::TimedOut => Some(TransportFailure::Timeout),
+        // It wraps something that may say more.
+        io::ErrorKind::Other => None,
+        _ => Some(TransportFailure::Broken),
+    }
+}

@@ -1,0 +1,12 @@
+//! What an answer or an error says of the instance.
+
+mod classify;
+mod error;
+mod grpc;
+mod judge;
+mod reply;
+mod retry_after;
+
+pub use classify::Classify;
+pub(super) use judge::{Expected, Judge};
+pub use reply::Reply;

@@ -1,0 +1,62 @@
+use http::Request;
+use nacos_client::ServiceKey;
+
+use super::BalanceError;
+use super::aimed::Aimed;
+use super::observe::{Completed, HookList, Observer};
+use super::outcome::Judge;
+use super::target::{Addressing, Destination, Named};
+use crate::{Directory, Tried};
+
+/// What all clones of a layer, and all services made by it, have in common.
+#[derive(Debug, Clone)]
+pub(super) struct Shared {
+    pub(super) directory: Directory,
+    pub(super) group: String,
+    pub(super) addressing: Addressing,
+    pub(super) hooks: HookList,
+    pub(super) judge: Judge,
+}
+
+/// What a request is.
+#[derive(Debug)]
+pub(super) enum Aim<B> {
+    /// For a service.
+    Service(Aimed<B>),
+    /// For somewhere else.
+    Elsewhere(Request<B>),
+}
+
+impl Shared {
+    pub(super) fn aim<B>(&self, request: Request<B>) -> Result<Aim<B>, BalanceError> {
+        let Destination::Service(named, form) = self.addressing.destination(&request)? else {
+            return Ok(Aim::Elsewhere(request));
+        };
+        let attempt = attempt(&request);
+        let key = self.key(named);
+        let endpoints = match self.directory.endpoints(&key) {
+            Ok(endpoints) => endpoints,
+            Err(error) => {
+                let error = error.into();
+                Observer::start(&self.hooks, &key, &request, attempt)
+                    .complete(|_| Completed::Discard { error: &error });
+                return Err(error);
+            }
+        };
+        let observer = Observer::start(&self.hooks, endpoints.service(), &request, attempt);
+        Ok(Aim::Service(Aimed { request, endpoints, form, observer, attempt }))
+    }
+
+    fn key(&self, named: Named<'_>) -> ServiceKey {
+        match named {
+            Named::Name(name) => ServiceKey::new(&self.group, name),
+            Named::Key(key) => key.clone(),
+        }
+    }
+}
+
+/// Which attempt of the request it is, by the instances it was sent to before.
+fn attempt<B>(request: &Request<B>) -> u32 {
+    let before = request.extensions().get::<Tried>().map_or(0, Tried::len);
+    u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
+}

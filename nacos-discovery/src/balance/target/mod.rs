@@ -1,0 +1,11 @@
+//! Which service a request is for.
+
+mod addressing;
+mod destination;
+mod form;
+mod service_ref;
+
+pub(super) use addressing::Addressing;
+pub(super) use destination::{Destination, Named};
+pub(super) use form::Form;
+pub use service_ref::ServiceRef;
