@@ -75,6 +75,12 @@ impl Ejector {
         }
     }
 
+    /// Runs `read` while no gate changes. It must not come back here.
+    pub(crate) fn settled<R>(&self, read: impl FnOnce() -> R) -> R {
+        let _ledger = self.lock();
+        read()
+    }
+
     /// The time that gates are compared with.
     pub(crate) fn at(&self, now: Instant) -> u64 {
         now.saturating_duration_since(self.pace.epoch()).as_millis() as u64
@@ -230,8 +236,8 @@ impl Ejector {
         match breaker {
             Breaker::Healthy { failures: 0, .. } => Way::Clear,
             Breaker::Healthy { .. } => Way::Troubled,
-            // A part of a millisecond counts as a whole one, so that nobody comes too early.
-            Breaker::Ejected { until, .. } => Way::Ejected { until: self.at(*until).saturating_add(1) },
+            // Who comes within the last millisecond is turned away by the breaker. 0 is the time at which nobody probes.
+            Breaker::Ejected { until, .. } => Way::Ejected { until: self.at(*until).max(1) },
             Breaker::Probing { .. } => Way::Probing,
         }
     }

@@ -13,12 +13,13 @@ mod pause;
 mod rate;
 mod seat;
 mod slow_start;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use ejections::EjectionSender;
 pub use ejections::Ejections;
 pub(crate) use ejector::Ejector;
 pub use event::{EjectionCause, EjectionEvent, EjectionKind, EjectionState};
-pub(crate) use gate::Gate;
 pub use listener::EjectionListener;
 pub(crate) use seat::Seat;
 pub(crate) use slow_start::Ramp;

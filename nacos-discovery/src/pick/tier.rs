@@ -27,9 +27,10 @@ impl Tier {
         if cx.takes(member) { Some(member.endpoint()) } else { self.any_taken(cx) }
     }
 
-    /// For a table of somebody else's that does not ask what may be picked, or when that changed in the same moment.
+    /// By chance, without the table: for a table of somebody else's that does not ask what may be picked, and where that
+    /// changes while it looks.
     #[cold]
-    fn any_taken(&self, cx: &mut PickContext<'_>) -> Option<&Arc<Endpoint>> {
+    pub(crate) fn any_taken(&self, cx: &mut PickContext<'_>) -> Option<&Arc<Endpoint>> {
         let start = cx.random() as usize % self.members.len();
         let (first, last) = self.members.split_at(start);
         last.iter().chain(first).find(|member| cx.takes(member)).map(Member::endpoint)

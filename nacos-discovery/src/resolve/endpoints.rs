@@ -93,13 +93,20 @@ impl Endpoints {
         snapshot.pick(cx, &self.ejector).ok_or(()).or_else(|()| self.pick_again(snapshot, cx))
     }
 
-    /// The list may have been replaced meanwhile, and all that the one before had may be ejected now that there are others.
+    /// Makes sure that there is none. The list may have been replaced meanwhile, and all that the one before had may be
+    /// ejected now that there are others.
     #[cold]
     fn pick_again(&self, before: &Arc<Snapshot>, cx: &mut PickContext<'_>) -> Result<Picked, NoInstance> {
-        let current = self.current.load();
-        let snapshot = current.as_ref().unwrap_or(before);
-        let again = if Arc::ptr_eq(before, snapshot) { None } else { snapshot.pick(cx, &self.ejector) };
-        again.ok_or_else(|| self.none(snapshot, cx))
+        let mut snapshot = Arc::clone(before);
+        loop {
+            if let Some(picked) = snapshot.pick_settled(cx, &self.ejector) {
+                return Ok(picked);
+            }
+            match self.current.load_full() {
+                Some(current) if !Arc::ptr_eq(&current, &snapshot) => snapshot = current,
+                _ => return Err(self.none(&snapshot, cx)),
+            }
+        }
     }
 
     /// Waits until the first list has arrived, at most as long as the settings say.

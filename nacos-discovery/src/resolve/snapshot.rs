@@ -34,6 +34,15 @@ impl Snapshot {
         }
     }
 
+    /// The same while no instance is ejected or restored. [`Snapshot::pick`] looks at instances one after the other, so it
+    /// may find none though there is one at every moment, if they take turns in being ejected.
+    #[cold]
+    pub(super) fn pick_settled(&self, cx: &mut PickContext<'_>, ejector: &Ejector) -> Option<Picked> {
+        cx.avoiding(Avoid::Unusable { probing: 0 });
+        // What is open stays so until this returns, so that beginning does not ask the ejector.
+        ejector.settled(|| Picked::begin(self.tiers.iter().find_map(|tier| tier.any_taken(cx))?))
+    }
+
     /// All endpoints: those of the last tier.
     pub(super) fn endpoints(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
         self.tiers.last().into_iter().flat_map(|tier| tier.members()).map(|member| member.endpoint())
