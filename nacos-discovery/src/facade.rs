@@ -7,7 +7,8 @@ use nacos_client::{ConfigError, NamingService, ServiceKey, ShutdownReport};
 use crate::register::Records;
 use crate::settings::BalanceSettings;
 use crate::{
-    Directory, DiscoveryClient, DiscoveryConfig, Health, InMemoryDiscovery, NacosDiscovery, Registrar, StatusReport,
+    Directory, DiscoveryClient, DiscoveryConfig, Health, InMemoryDiscovery, NacosDiscovery, Registrar, Source,
+    StatusReport,
 };
 
 /// Discovery by the settings of one application: registers it, finds others, and tells how both are doing. Cheap to clone;
@@ -93,15 +94,19 @@ impl Discovery {
         ServiceKey::new(self.config().group(), name)
     }
 
-    /// Who can take requests, with the default settings.
+    /// Who can take requests, with the default settings. With `enabled: false` nobody can.
     pub fn directory(&self) -> &Directory {
         self.shared.directory.get_or_init(|| self.directory_with(BalanceSettings::default()))
     }
 
     /// Who can take requests, with these settings: another directory than [`Discovery::directory`], with tables of its own.
+    /// Where they say nothing of the own cluster, it is `cluster-name` of the application's settings.
     #[must_use]
     pub fn directory_with(&self, settings: BalanceSettings) -> Directory {
-        Directory::new(Arc::new(self.shared.nacos.clone()), settings)
+        let config = self.config();
+        let source: Arc<dyn Source> =
+            if config.enabled() { Arc::new(self.shared.nacos.clone()) } else { Arc::new(InMemoryDiscovery::new()) };
+        Directory::new(source, settings.with_default_cluster(config.cluster()))
     }
 
     /// Registers this application, once it listens.

@@ -52,14 +52,17 @@ pub use eject::{EjectionCause, EjectionEvent, EjectionKind, EjectionListener, Ej
 pub use explain::{NearMiss, NearMisses};
 pub use facade::Discovery;
 pub use node::{Endpoint, Outcome, Target, TransportFailure};
-pub use pick::{Member, NoInstance, NoInstanceReason, PickContext, Picked, Policy, Table, Tried, WeightedRandom};
+pub use pick::{
+    Filter, Member, NoAddress, NoInstance, NoInstanceReason, OnEmpty, PickContext, Picked, Policy, Table, Tried,
+    Verdict, WeightedRandom,
+};
 pub use register::{
     InFlight, Off, Readiness, ReadinessState, RegisterError, Registered, Registrar, Registration, RegistrationState,
     RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepOutcome, StepReport, Traffic,
 };
-pub use resolve::{Applied, Directory, Endpoints, Lists, ServiceList, Source};
+pub use resolve::{Applied, Change, Directory, Endpoints, ListStatus, Lists, ServiceList, Source};
 pub use settings::{
-    BalanceSettings, Completion, Downgrade, EjectSettings, FailureRate, ForwardedHeaders, HashOn, HostHeader,
-    ServiceSettings, SlowStart,
+    AddressFamily, BalanceSettings, Completion, Downgrade, EjectSettings, FailureRate, ForwardedHeaders, HashOn,
+    HostHeader, Ports, ServiceSettings, SlowStart, Subset,
 };
 pub use status::{ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};

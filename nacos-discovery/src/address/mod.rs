@@ -13,7 +13,7 @@ mod route;
 pub(crate) use choice::Advertised;
 pub use error::AddressChoiceError;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use crate::DiscoveryConfig;
 use choice::{Surroundings, choose};
@@ -38,4 +38,15 @@ pub(crate) async fn advertised(config: &DiscoveryConfig, bound: SocketAddr) -> R
     let chosen = choose(rules, &Surroundings { bound: bound.ip(), local, route })?;
     chosen.log();
     Ok(chosen)
+}
+
+/// The addresses of this machine's interfaces that are up; `None` if the system does not tell them.
+pub(crate) fn own_addresses() -> Option<Vec<IpAddr>> {
+    match local::addresses() {
+        Ok(addresses) => Some(addresses.into_iter().filter(|address| address.up).map(|address| address.ip).collect()),
+        Err(error) => {
+            tracing::warn!(%error, "instances of every address family are taken for usable");
+            None
+        }
+    }
 }

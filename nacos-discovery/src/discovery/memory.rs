@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::instances_change::Differences;
 use super::{Answer, DiscoveryClient, DiscoveryError, InstanceChanges, InstanceList, ServiceChanges, ServicesChange};
+use crate::{Lists, ServiceList, Source};
 
 /// Services that the program itself names: for tests, and for addresses that are known beforehand. Cheap to clone; all
 /// clones share one set of services.
@@ -33,14 +34,26 @@ pub struct InMemoryDiscovery {
 
 #[derive(Debug, Default)]
 struct State {
-    services: BTreeMap<ServiceKey, InstanceList>,
+    services: BTreeMap<ServiceKey, Vec<Arc<Instance>>>,
+    /// How many changes there were.
+    revision: u64,
     /// Why there is no answer at the moment.
     down: Option<String>,
 }
 
 impl State {
+    fn all(&self, service: &ServiceKey) -> &[Arc<Instance>] {
+        self.services.get(service).map(Vec::as_slice).unwrap_or_default()
+    }
+
     fn list(&self, service: &ServiceKey) -> InstanceList {
-        self.services.get(service).cloned().unwrap_or_else(|| InstanceList::new(service.clone(), []))
+        let pickable = self.all(service).iter().filter(|instance| instance.is_pickable());
+        InstanceList::new(service.clone(), pickable.cloned())
+    }
+
+    fn change(&mut self, change: impl FnOnce(&mut BTreeMap<ServiceKey, Vec<Arc<Instance>>>)) {
+        self.revision += 1;
+        change(&mut self.services);
     }
 
     fn names(&self, group: &str) -> Vec<String> {
@@ -68,18 +81,18 @@ impl InMemoryDiscovery {
         self
     }
 
-    /// Replaces the instances of a service. Those that a pick would not return are left out, as a registry does.
+    /// Replaces the instances of a service. Those that a pick would not return are not told to who asks or watches, as by a
+    /// registry; a [`crate::Directory`] knows them, so that it can say why requests do not go there.
     pub fn set(&self, service: impl IntoServiceKey, instances: impl IntoIterator<Item = Instance>) {
         let key = service.service_key();
-        let pickable = instances.into_iter().filter(Instance::is_pickable).map(Arc::new);
-        let list = InstanceList::new(key.clone(), pickable);
-        self.state.send_modify(|state| drop(state.services.insert(key, list)));
+        let instances = instances.into_iter().map(Arc::new).collect();
+        self.state.send_modify(|state| state.change(|services| drop(services.insert(key, instances))));
     }
 
     /// Forgets a service.
     pub fn remove(&self, service: impl IntoServiceKey) {
         let key = service.service_key();
-        self.state.send_modify(|state| drop(state.services.remove(&key)));
+        self.state.send_modify(|state| state.change(|services| drop(services.remove(&key))));
     }
 
     /// Lets every question fail with this reason; `None` ends that. Watches keep what they have.
@@ -123,6 +136,14 @@ impl DiscoveryClient for InMemoryDiscovery {
 
     fn probe(&self) -> Answer<'_, ()> {
         Box::pin(async { self.state.borrow().up().map(drop) })
+    }
+}
+
+impl Source for InMemoryDiscovery {
+    fn lists(&self, service: &ServiceKey) -> Result<Lists, DiscoveryError> {
+        let service = service.clone();
+        let list = move |state: &State| Ok(ServiceList::new(state.revision, state.all(&service).iter().cloned()));
+        Ok(states(&self.state, list))
     }
 }
 

@@ -12,6 +12,8 @@ use super::MetadataView;
 const SECURE: &str = "secure";
 /// The metadata key under which an instance with an IPv4 address names its IPv6 address.
 const IPV6: &str = "IPv6";
+/// The metadata key under which an instance names its zone.
+const ZONE: &str = "zone";
 
 /// One instance of a service that was asked for. Cheap to clone.
 ///
@@ -119,11 +121,20 @@ impl ServiceInstance {
     #[must_use]
     pub fn ipv6(&self) -> Option<Ipv6Addr> {
         let own = self.host().parse().ok();
-        own.or_else(|| {
-            let value = self.instance.metadata.get(IPV6)?;
-            let bare = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
-            bare.unwrap_or(value).parse().ok()
-        })
+        own.or_else(|| self.ipv6_beside())
+    }
+
+    /// The IPv6 address in its metadata.
+    pub(crate) fn ipv6_beside(&self) -> Option<Ipv6Addr> {
+        let value = self.instance.metadata.get(IPV6)?;
+        let bare = value.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+        bare.unwrap_or(value).parse().ok()
+    }
+
+    /// Its zone: the metadata entry `zone`, if it is not blank.
+    #[must_use]
+    pub fn zone(&self) -> Option<&str> {
+        self.instance.metadata.get(ZONE).map(|zone| zone.trim()).filter(|zone| !zone.is_empty())
     }
 
     /// `https` if it speaks TLS, else `http`.

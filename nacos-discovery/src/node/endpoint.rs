@@ -31,11 +31,26 @@ pub struct Endpoint {
     instance: ServiceInstance,
     target: Target,
     node: Arc<Node>,
+    locality: Locality,
+}
+
+/// Whether an instance is where this process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Locality {
+    /// In its cluster, or no cluster is preferred.
+    OwnCluster,
+    OtherCluster,
 }
 
 impl Endpoint {
-    pub(crate) const fn new(instance: ServiceInstance, target: Target, node: Arc<Node>) -> Self {
-        Self { instance, target, node }
+    pub(crate) const fn new(instance: ServiceInstance, target: Target, node: Arc<Node>, locality: Locality) -> Self {
+        Self { instance, target, node, locality }
+    }
+
+    /// Whether it is in another cluster than the preferred one.
+    #[must_use]
+    pub fn is_cross_cluster(&self) -> bool {
+        self.locality == Locality::OtherCluster
     }
 
     /// The instance as the registry lists it.

@@ -8,6 +8,7 @@ mod outcome;
 mod pace;
 mod record;
 
+pub(crate) use endpoint::Locality;
 pub use endpoint::{Endpoint, Target};
 pub(crate) use median::median;
 pub use outcome::{Outcome, TransportFailure};

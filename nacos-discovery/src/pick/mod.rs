@@ -1,6 +1,7 @@
 //! Which instance a request goes to.
 
 mod context;
+mod filter;
 mod member;
 mod no_instance;
 mod picked;
@@ -10,6 +11,8 @@ mod tried;
 
 pub(crate) use context::Avoid;
 pub use context::PickContext;
+pub(crate) use filter::{Arranged, Candidate, Preferences, Reach, Share, Spill, target};
+pub use filter::{Filter, NoAddress, OnEmpty, Verdict};
 pub use member::Member;
 pub use no_instance::{NoInstance, NoInstanceReason};
 pub use picked::Picked;

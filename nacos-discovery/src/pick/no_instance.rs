@@ -1,23 +1,55 @@
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use nacos_client::ServiceKey;
 
-/// No instance can take the request, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no instance of {service} can take the request: {reason}")]
+use crate::DiscoveryError;
+
+/// No instance can take the request, and why. Where the source of lists is in trouble, its error is the `source()`.
+///
+/// Two are equal if service and reason are.
+#[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct NoInstance {
     /// The service.
     pub service: ServiceKey,
     /// Why.
     pub reason: NoInstanceReason,
+    cause: Option<Arc<DiscoveryError>>,
 }
 
 impl NoInstance {
     /// Of this service, for this reason.
     #[must_use]
     pub const fn new(service: ServiceKey, reason: NoInstanceReason) -> Self {
-        Self { service, reason }
+        Self { service, reason, cause: None }
+    }
+
+    pub(crate) fn caused_by(mut self, cause: Option<Arc<DiscoveryError>>) -> Self {
+        self.cause = cause;
+        self
+    }
+}
+
+impl PartialEq for NoInstance {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.service, &self.reason) == (&other.service, &other.reason)
+    }
+}
+
+impl Eq for NoInstance {}
+
+impl fmt::Display for NoInstance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no instance of {} can take the request: {}", self.service, self.reason)
+    }
+}
+
+impl Error for NoInstance {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as _)
     }
 }
 

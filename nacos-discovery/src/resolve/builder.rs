@@ -1,63 +1,159 @@
-use std::collections::HashMap;
+use std::cmp::Ordering;
 use std::sync::Arc;
+use std::time::Duration;
 
-use http::uri::{Authority, Scheme};
-use nacos_client::{Instance, InstanceAddr, InstanceKey, ServiceKey, Weight};
+use nacos_client::{Instance, InstanceKey, ServiceKey, Weight};
 use tokio::time::Instant;
 
 use super::ServiceList;
-use super::snapshot::Snapshot;
+use super::content::Content;
+use super::graveyard::Graveyard;
+use super::list::identity;
+use super::row::{Row, Standing};
 use crate::eject::Ejector;
-use crate::node::{Node, median};
-use crate::pick::{Member, NoInstanceReason, Tier};
+use crate::node::{Locality, Node, median};
+use crate::pick::{Reach, Verdict, target};
 use crate::settings::ServiceSettings;
-use crate::{Endpoint, ServiceInstance, Target};
+use crate::{Endpoint, ServiceInstance};
 
-/// Turns lists of one service into snapshots, and keeps what survives lists.
+/// Turns lists of one service into what picks read, and keeps what survives lists.
 #[derive(Debug)]
 pub(super) struct Builder {
     service: ServiceKey,
     settings: Arc<ServiceSettings>,
+    reach: Reach,
     ejector: Arc<Ejector>,
-    nodes: HashMap<InstanceKey, Arc<Node>>,
+    /// Sorted by identity, as lists are.
+    rows: Vec<Row>,
+    graveyard: Graveyard,
+    odd_weights: u64,
+}
+
+/// The rows of a new list.
+#[derive(Default)]
+struct Merged {
+    rows: Vec<Row>,
+    gone: Vec<(InstanceKey, Arc<Node>)>,
+    back: Vec<InstanceKey>,
+    odd_weights: u64,
+}
+
+/// When an instance was first seen, and how fast the others are.
+#[derive(Clone, Copy)]
+struct Seen {
+    now: Instant,
+    usual: Option<Duration>,
 }
 
 impl Builder {
-    pub(super) fn new(service: ServiceKey, settings: Arc<ServiceSettings>, ejector: Arc<Ejector>) -> Self {
-        Self { service, settings, ejector, nodes: HashMap::new() }
+    pub(super) fn new(
+        service: ServiceKey,
+        settings: Arc<ServiceSettings>,
+        reach: Reach,
+        ejector: Arc<Ejector>,
+    ) -> Self {
+        Self { service, settings, reach, ejector, rows: Vec::new(), graveyard: Graveyard::default(), odd_weights: 0 }
     }
 
-    pub(super) fn build(&mut self, list: &ServiceList, random: u64, now: Instant) -> Snapshot {
-        let seed = median(self.nodes.values().filter_map(|node| node.latency()));
-        let mut nodes = HashMap::new();
-        let mut members = Vec::new();
-        for instance in list.instances().iter() {
-            let node = self
-                .nodes
-                .remove(&instance.key())
-                .unwrap_or_else(|| Arc::new(Node::new(now, seed, Arc::clone(&self.ejector))));
-            nodes.insert(instance.key(), Arc::clone(&node));
-            members.extend(self.member(instance, node));
+    /// Whether the list says nothing new of any instance.
+    pub(super) fn has(&self, list: &ServiceList) -> bool {
+        let listed = list.instances();
+        listed.len() == self.rows.len() && self.rows.iter().zip(&**listed).all(|(row, instance)| row.is_of(instance))
+    }
+
+    /// Whether the list lacks an instance that takes requests, or says that it takes none any longer.
+    pub(super) fn loses_by(&self, list: &ServiceList) -> bool {
+        let mut listed = list.instances().iter().peekable();
+        self.rows.iter().filter(|row| row.takes_requests()).any(|row| {
+            let own = identity(row.instance.instance());
+            while listed.next_if(|instance| identity(instance) < own).is_some() {}
+            !listed.peek().is_some_and(|instance| identity(instance) == own && instance.is_pickable())
+        })
+    }
+
+    /// Takes a list over. If code of the application panics in it, nothing has happened.
+    pub(super) fn build(&mut self, list: &ServiceList, seed: u64, now: Instant) -> Content {
+        let merged = self.merge(list, now);
+        let content = Content::new(&merged.rows, &self.settings, seed, now);
+        for key in &merged.back {
+            self.graveyard.forget(key);
         }
-        self.nodes = nodes;
-        let count = list.instances().len();
-        let empty = if count == 0 { NoInstanceReason::NoneRegistered } else { NoInstanceReason::AllDrained { count } };
-        let tiers =
-            if members.is_empty() { Vec::new() } else { vec![Tier::new(members, self.settings.policy(), random)] };
-        Snapshot { revision: list.revision(), tiers, empty, stale_since: list.stale() }
+        self.rows = merged.rows;
+        self.graveyard.bury(merged.gone.into_iter(), self.rows.len(), now);
+        self.odd_weights += merged.odd_weights;
+        content
     }
 
-    fn member(&self, instance: &Arc<Instance>, node: Arc<Node>) -> Option<Member> {
-        let weight = Weight::usable(instance.weight).filter(|_| instance.is_pickable())?;
+    /// The same list with the weights that its instances have now.
+    pub(super) fn rebuild(&self, seed: u64, now: Instant) -> Content {
+        Content::new(&self.rows, &self.settings, seed, now)
+    }
+
+    /// How many times an instance was listed with a weight that is none.
+    pub(super) const fn odd_weights(&self) -> u64 {
+        self.odd_weights
+    }
+
+    /// Both lists are sorted, so one pass finds what they have in common.
+    fn merge(&self, list: &ServiceList, now: Instant) -> Merged {
+        let mut merged = Merged { rows: Vec::with_capacity(list.instances().len()), ..Merged::default() };
+        let mut old = self.rows.iter().peekable();
+        let usual = median(self.rows.iter().filter_map(|row| row.node.latency()));
+        let leave = |row: &Row| (row.instance.key(), Arc::clone(&row.node));
+        for instance in list.instances().iter() {
+            let mut known = None;
+            while let Some(row) = old.peek() {
+                match identity(row.instance.instance()).cmp(&identity(instance)) {
+                    Ordering::Less => merged.gone.push(leave(row)),
+                    Ordering::Equal => known = Some(*row),
+                    Ordering::Greater => break,
+                }
+                old.next();
+            }
+            let row = match known {
+                Some(row) if row.is_of(instance) => row.clone(),
+                Some(row) => self.row(instance, Arc::clone(&row.node)),
+                None => self.row(instance, self.node(instance, &mut merged.back, Seen { now, usual })),
+            };
+            if row.has_odd_weight() && !known.is_some_and(Row::has_odd_weight) {
+                merged.odd_weights += 1;
+                let weight = instance.weight;
+                tracing::warn!(service = %self.service, %instance, weight, "the registry lists a weight that is none");
+            }
+            merged.rows.push(row);
+        }
+        merged.gone.extend(old.map(leave));
+        merged
+    }
+
+    /// Of an instance that was not listed before.
+    fn node(&self, instance: &Instance, back: &mut Vec<InstanceKey>, seen: Seen) -> Arc<Node> {
+        if !self.graveyard.is_empty() {
+            let key = instance.key();
+            if let Some(node) = self.graveyard.find(&key, seen.now) {
+                back.push(key);
+                return Arc::clone(node);
+            }
+        }
+        Arc::new(Node::new(seen.now, seen.usual, Arc::clone(&self.ejector)))
+    }
+
+    fn row(&self, instance: &Arc<Instance>, node: Arc<Node>) -> Row {
         let instance = ServiceInstance::new(self.service.clone(), Arc::clone(instance));
-        let target = target(&instance)?;
-        Some(Member::new(Arc::new(Endpoint::new(instance, target, node)), weight.get()))
+        let standing = self.standing(&instance, &node).unwrap_or_else(Standing::Out);
+        Row { instance, node, standing }
     }
-}
 
-fn target(instance: &ServiceInstance) -> Option<Target> {
-    let (scheme, port) = if instance.secure() { (Scheme::HTTPS, 443) } else { (Scheme::HTTP, 80) };
-    let port = if instance.port() == 0 { port } else { instance.port() };
-    let authority: Authority = InstanceAddr::new(instance.host(), port).to_string().parse().ok()?;
-    Some(Target::new(scheme, authority))
+    fn standing(&self, instance: &ServiceInstance, node: &Arc<Node>) -> Result<Standing, Verdict> {
+        if !instance.enabled() {
+            return Err(Verdict::Disabled);
+        }
+        let weight = Weight::usable(instance.weight()).ok_or(Verdict::Drained)?;
+        let selection = self.settings.selection();
+        let target = target(instance, self.reach, selection.ports()).map_err(Verdict::NoUsableAddress)?;
+        let own = selection.own_cluster().is_none_or(|own| own == instance.cluster());
+        let locality = if own { Locality::OwnCluster } else { Locality::OtherCluster };
+        let endpoint = Arc::new(Endpoint::new(instance.clone(), target, Arc::clone(node), locality));
+        Ok(Standing::Usable { endpoint, weight: weight.get() })
+    }
 }

@@ -1,30 +1,41 @@
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use nacos_client::ServiceKey;
-use tokio::sync::Notify;
+use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
+
+mod maintenance;
 
 use super::ServiceList;
 use super::builder::Builder;
+use super::list_status::ListStatus;
 use super::snapshot::Snapshot;
-use crate::Endpoint;
+use super::updater::Updater;
 use crate::eject::{EjectionSender, Ejector};
-use crate::pick::{NoInstance, NoInstanceReason, PickContext, Picked};
+use crate::pick::{NoInstance, NoInstanceReason, PickContext, Picked, Reach, Verdict};
 use crate::settings::ServiceSettings;
+use crate::{DiscoveryError, Endpoint, ServiceInstance, address};
 
 /// The instances of one service that requests can go to. Shared by everyone who calls the service.
 ///
 /// Picks read an immutable snapshot without a lock. Lists replace it as a whole; a pick that begins after
-/// [`Endpoints::apply`] returned sees the new one.
+/// [`Endpoints::apply`] returned sees the new one. As long as somebody holds it, it is kept up to date.
 pub struct Endpoints {
     service: ServiceKey,
     settings: Arc<ServiceSettings>,
     current: ArcSwapOption<Snapshot>,
     builder: Mutex<Builder>,
+    /// How many snapshots there were.
+    published: watch::Sender<u64>,
     ejector: Arc<Ejector>,
-    arrived: Notify,
+    trouble: Mutex<Option<Arc<DiscoveryError>>>,
+    cross_cluster: AtomicU64,
+    /// Whether somebody asked for it since the last look.
+    used: AtomicBool,
+    updater: OnceLock<Updater>,
 }
 
 /// What became of a list.
@@ -33,6 +44,8 @@ pub struct Endpoints {
 pub enum Applied {
     /// It is what requests are spread over now.
     Replaced,
+    /// The one before has the same instances: its tables stay, and only revision and flags are new.
+    Unchanged,
     /// A newer one was there already.
     Outdated,
 }
@@ -47,8 +60,20 @@ impl Endpoints {
     /// The same, whose ejections are told to `events`.
     pub(crate) fn telling(service: ServiceKey, settings: Arc<ServiceSettings>, events: EjectionSender) -> Self {
         let ejector = Arc::new(Ejector::new(&settings, events, Instant::now(), fastrand::u64(..)));
-        let builder = Mutex::new(Builder::new(service.clone(), Arc::clone(&settings), Arc::clone(&ejector)));
-        Self { service, settings, current: ArcSwapOption::empty(), builder, ejector, arrived: Notify::new() }
+        let reach = Reach::new(settings.selection().family(), address::own_addresses);
+        let builder = Mutex::new(Builder::new(service.clone(), Arc::clone(&settings), reach, Arc::clone(&ejector)));
+        Self {
+            service,
+            settings,
+            current: ArcSwapOption::empty(),
+            builder,
+            published: watch::Sender::new(0),
+            ejector,
+            trouble: Mutex::default(),
+            cross_cluster: AtomicU64::new(0),
+            used: AtomicBool::new(true),
+            updater: OnceLock::new(),
+        }
     }
 
     /// The service.
@@ -66,17 +91,20 @@ impl Endpoints {
     /// Puts `list` in the place of the one before, unless that is newer. For sources and tests; a [`crate::Directory`]
     /// does it by itself.
     pub fn apply(&self, list: &ServiceList) -> Applied {
-        let mut builder = self.lock();
-        if self.current.load().as_ref().is_some_and(|current| current.revision > list.revision()) {
+        let now = Instant::now();
+        let mut builder = lock(&self.builder);
+        let current = self.current.load_full();
+        if current.as_ref().is_some_and(|current| current.status.revision() > list.revision()) {
             return Applied::Outdated;
         }
-        let now = Instant::now();
-        let snapshot = builder.build(list, fastrand::u64(..), now);
-        self.ejector.members_changed(snapshot.endpoints(), now);
-        self.current.store(Some(Arc::new(snapshot)));
+        let (content, applied) = match current {
+            Some(current) if builder.has(list) => (Arc::clone(&current.content), Applied::Unchanged),
+            _ => (self.told(builder.build(list, fastrand::u64(..), now), now), Applied::Replaced),
+        };
+        self.publish(Snapshot::new(content, ListStatus::new(list, now)), now);
         drop(builder);
-        self.arrived.notify_waiters();
-        Applied::Replaced
+        *lock(&self.trouble) = None;
+        applied
     }
 
     /// Picks an instance. Waits for nothing, and with the default policy allocates nothing. It takes a lock only where the
@@ -90,7 +118,11 @@ impl Endpoints {
         let Some(snapshot) = current.as_ref() else {
             return Err(self.unknown());
         };
-        snapshot.pick(cx, &self.ejector).ok_or(()).or_else(|()| self.pick_again(snapshot, cx))
+        let picked = snapshot.pick(cx, &self.ejector).ok_or(()).or_else(|()| self.pick_again(snapshot, cx))?;
+        if picked.endpoint().is_cross_cluster() {
+            self.cross_cluster.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(picked)
     }
 
     /// Makes sure that there is none. The list may have been replaced meanwhile, and all that the one before had may be
@@ -112,19 +144,20 @@ impl Endpoints {
     /// Waits until the first list has arrived, at most as long as the settings say.
     ///
     /// # Errors
-    /// [`NoInstanceReason::Unknown`] if none has by then.
+    /// [`NoInstanceReason::Unknown`] if none has by then; what the source said is its `source()`.
     ///
     /// # Cancel safety
     /// Cancel safe: it only waits.
     pub async fn ready(&self) -> Result<(), NoInstance> {
-        let arrived = self.arrived.notified();
         if self.is_known() {
             return Ok(());
         }
-        timeout(self.settings.first_list_wait(), arrived).await.map_err(|_| self.unknown())
+        let mut published = self.published.subscribe();
+        let arrived = timeout(self.settings.first_list_wait(), published.wait_for(|count| *count > 0));
+        arrived.await.map(drop).map_err(|_| self.unknown())
     }
 
-    /// Whether a list has arrived.
+    /// Whether a list has arrived, or nobody can tell one any longer.
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.current.load().is_some()
@@ -136,24 +169,61 @@ impl Endpoints {
         self.current.load().as_ref().map(|current| current.endpoints().cloned().collect()).unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Builder> {
-        self.builder.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Those that requests go to as long as one of them takes them.
+    #[must_use]
+    pub fn preferred(&self) -> Vec<Arc<Endpoint>> {
+        self.current.load().as_ref().map(|current| current.preferred().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Every instance of the list, and whether requests go there; none before the first list.
+    #[must_use]
+    pub fn verdicts(&self) -> Vec<(ServiceInstance, Verdict)> {
+        self.current.load().as_ref().map(|current| current.content.verdicts.clone()).unwrap_or_default()
+    }
+
+    /// What is known of the list beside its instances; `None` before the first one.
+    #[must_use]
+    pub fn list_status(&self) -> Option<ListStatus> {
+        self.current.load().as_ref().map(|current| current.status)
+    }
+
+    /// What the source failed with since the last list.
+    #[must_use]
+    pub fn trouble(&self) -> Option<Arc<DiscoveryError>> {
+        lock(&self.trouble).clone()
+    }
+
+    /// How many picks left the preferred cluster.
+    #[must_use]
+    pub fn cross_cluster_picks(&self) -> u64 {
+        self.cross_cluster.load(Ordering::Relaxed)
+    }
+
+    /// How many times an instance came with a weight that is none: below 0, above 10000, not a number.
+    #[must_use]
+    pub fn odd_weights(&self) -> u64 {
+        lock(&self.builder).odd_weights()
     }
 
     #[cold]
     fn unknown(&self) -> NoInstance {
-        NoInstance::new(self.service.clone(), NoInstanceReason::Unknown { waited: self.settings.first_list_wait() })
+        let reason = NoInstanceReason::Unknown { waited: self.settings.first_list_wait() };
+        NoInstance::new(self.service.clone(), reason).caused_by(self.trouble())
     }
 
     #[cold]
     fn none(&self, snapshot: &Snapshot, cx: &PickContext<'_>) -> NoInstance {
-        let reason = if snapshot.tiers.is_empty() {
-            snapshot.empty.clone()
-        } else {
-            NoInstanceReason::AllTried { count: cx.tried().len() }
+        let reason = match (&snapshot.empty, snapshot.status.stale_since()) {
+            _ if !snapshot.tiers.is_empty() => NoInstanceReason::AllTried { count: cx.tried().len() },
+            (NoInstanceReason::Stale { .. }, Some(since)) => NoInstanceReason::Stale { age: since.elapsed() },
+            (empty, _) => empty.clone(),
         };
-        NoInstance::new(self.service.clone(), reason)
+        NoInstance::new(self.service.clone(), reason).caused_by(self.trouble())
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl fmt::Debug for Endpoints {

@@ -9,6 +9,7 @@ pub struct ServiceList {
     instances: Arc<[Arc<Instance>]>,
     revision: u64,
     protected: bool,
+    held: usize,
     stale_since: Option<Instant>,
 }
 
@@ -22,12 +23,13 @@ impl ServiceList {
             instances.sort_by(|a, b| identity(a).cmp(&identity(b)));
             instances.dedup_by(|a, b| identity(a) == identity(b));
         }
-        Self { instances: instances.into(), revision, protected: false, stale_since: None }
+        Self { instances: instances.into(), revision, protected: false, held: 0, stale_since: None }
     }
 
     pub(super) fn of_snapshot(snapshot: &ServiceSnapshot) -> Self {
         Self {
             protected: snapshot.protected(),
+            held: snapshot.held().map_or(0, |held| held.count),
             stale_since: snapshot.stale_since().map(Instant::from_std),
             ..Self::new(snapshot.revision(), snapshot.instances().iter().cloned())
         }
@@ -37,6 +39,13 @@ impl ServiceList {
     #[must_use]
     pub const fn stale_since(mut self, since: Instant) -> Self {
         self.stale_since = Some(since);
+        self
+    }
+
+    /// The same list, in which the registry shows unhealthy instances as healthy.
+    #[must_use]
+    pub const fn protected(mut self) -> Self {
+        self.protected = true;
         self
     }
 
@@ -56,6 +65,12 @@ impl ServiceList {
     #[must_use]
     pub const fn is_protected(&self) -> bool {
         self.protected
+    }
+
+    /// How many of the instances the registry does not list any longer, which is not believed yet.
+    #[must_use]
+    pub const fn held(&self) -> usize {
+        self.held
     }
 
     /// Since when nobody keeps it up to date.

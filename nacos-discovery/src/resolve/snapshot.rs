@@ -2,6 +2,8 @@ use std::sync::Arc;
 
 use tokio::time::Instant;
 
+use super::content::Content;
+use super::list_status::ListStatus;
 use crate::eject::Ejector;
 use crate::pick::{Avoid, NoInstanceReason, PickContext, Tier};
 use crate::{Endpoint, Picked};
@@ -9,15 +11,24 @@ use crate::{Endpoint, Picked};
 /// What picks of a service read: immutable, replaced as a whole.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    pub(super) revision: u64,
-    /// The most preferred one first; none is empty.
-    pub(super) tiers: Vec<Tier>,
+    /// The most preferred one first; none is empty. Those of the content, or none while it must not be used.
+    pub(super) tiers: Arc<[Tier]>,
     /// Why there is no tier, if there is none.
     pub(super) empty: NoInstanceReason,
-    pub(super) stale_since: Option<Instant>,
+    pub(super) content: Arc<Content>,
+    pub(super) status: ListStatus,
 }
 
 impl Snapshot {
+    pub(super) fn new(content: Arc<Content>, status: ListStatus) -> Self {
+        Self { tiers: Arc::clone(&content.tiers), empty: content.empty.clone(), content, status }
+    }
+
+    /// The same list, which must not be used for this reason.
+    pub(super) fn refused(content: Arc<Content>, status: ListStatus, why: NoInstanceReason) -> Self {
+        Self { tiers: Arc::new([]), empty: why, content, status }
+    }
+
     /// A call of an endpoint of the first tier that has one for the request.
     #[inline]
     pub(super) fn pick(&self, cx: &mut PickContext<'_>, ejector: &Ejector) -> Option<Picked> {
@@ -46,5 +57,15 @@ impl Snapshot {
     /// All endpoints: those of the last tier.
     pub(super) fn endpoints(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
         self.tiers.last().into_iter().flat_map(|tier| tier.members()).map(|member| member.endpoint())
+    }
+
+    /// Those of the first tier.
+    pub(super) fn preferred(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
+        self.tiers.first().into_iter().flat_map(|tier| tier.members()).map(|member| member.endpoint())
+    }
+
+    /// When it becomes too old, if nobody keeps it up to date.
+    pub(super) fn expires(&self, limit: Option<std::time::Duration>) -> Option<Instant> {
+        self.status.stale_since()?.checked_add(limit?)
     }
 }

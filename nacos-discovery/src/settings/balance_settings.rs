@@ -32,6 +32,14 @@ impl BalanceSettings {
         self
     }
 
+    /// The same, with this own cluster wherever nothing was said of it.
+    pub(crate) fn with_default_cluster(mut self, cluster: &str) -> Self {
+        for settings in std::iter::once(&mut self.default).chain(self.services.values_mut()) {
+            Arc::make_mut(settings).set_default_cluster(cluster);
+        }
+        self
+    }
+
     /// Those of a service.
     #[must_use]
     pub fn service(&self, service: &ServiceKey) -> Arc<ServiceSettings> {

@@ -2,29 +2,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::request_rules::RequestRules;
-use super::{Completion, Downgrade, ForwardedHeaders, HashOn, HostHeader, NodeSettings};
+use super::{Completion, Downgrade, ForwardedHeaders, HashOn, HostHeader, NodeSettings, Selection, Upkeep};
 use crate::pick::{Policy, WeightedRandom};
-
-const FIRST_LIST_WAIT: Duration = Duration::from_secs(5);
 
 /// How requests to one service are spread.
 #[derive(Debug, Clone)]
 pub struct ServiceSettings {
     policy: Arc<dyn Policy>,
-    first_list_wait: Duration,
     completion: Completion,
     pub(super) node: NodeSettings,
     requests: RequestRules,
+    pub(super) selection: Selection,
+    pub(super) upkeep: Upkeep,
 }
 
 impl Default for ServiceSettings {
     fn default() -> Self {
         Self {
             policy: Arc::new(WeightedRandom::default()),
-            first_list_wait: FIRST_LIST_WAIT,
             completion: Completion::default(),
             node: NodeSettings::default(),
             requests: RequestRules::default(),
+            selection: Selection::default(),
+            upkeep: Upkeep::default(),
         }
     }
 }
@@ -34,13 +34,6 @@ impl ServiceSettings {
     #[must_use]
     pub fn with_policy(mut self, policy: impl Policy) -> Self {
         self.policy = Arc::new(policy);
-        self
-    }
-
-    /// How long a request waits for the first list of a service, default 5 s.
-    #[must_use]
-    pub const fn with_first_list_wait(mut self, wait: Duration) -> Self {
-        self.first_list_wait = wait;
         self
     }
 
@@ -88,7 +81,15 @@ impl ServiceSettings {
     }
 
     pub(crate) const fn first_list_wait(&self) -> Duration {
-        self.first_list_wait
+        self.upkeep.first_list_wait()
+    }
+
+    pub(crate) const fn selection(&self) -> &Selection {
+        &self.selection
+    }
+
+    pub(crate) const fn upkeep(&self) -> &Upkeep {
+        &self.upkeep
     }
 
     pub(crate) const fn completion(&self) -> Completion {
