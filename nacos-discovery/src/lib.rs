@@ -53,8 +53,8 @@ pub use explain::{NearMiss, NearMisses};
 pub use facade::Discovery;
 pub use node::{Endpoint, Outcome, Target, TransportFailure};
 pub use pick::{
-    Filter, Member, NoAddress, NoInstance, NoInstanceReason, OnEmpty, PickContext, Picked, Policy, Table, Tried,
-    Verdict, WeightedRandom,
+    ConsistentHash, Filter, LeastRequest, Member, NoAddress, NoInstance, NoInstanceReason, OnEmpty, PeakEwma,
+    PickContext, Picked, Policy, Random, RoundRobin, SmoothRoundRobin, Table, Tried, Verdict, WeightedRandom, hash_key,
 };
 pub use register::{
     InFlight, Off, Readiness, ReadinessState, RegisterError, Registered, Registrar, Registration, RegistrationState,

@@ -16,6 +16,9 @@ pub use filter::{Filter, NoAddress, OnEmpty, Verdict};
 pub use member::Member;
 pub use no_instance::{NoInstance, NoInstanceReason};
 pub use picked::Picked;
-pub use policy::{Policy, Table, WeightedRandom};
+pub use policy::{
+    ConsistentHash, LeastRequest, PeakEwma, Policy, Random, RoundRobin, SmoothRoundRobin, Table, WeightedRandom,
+    hash_key,
+};
 pub(crate) use tier::Tier;
 pub use tried::Tried;

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::sync::Arc;
 
 use crate::{Member, PickContext};
 
@@ -14,4 +15,16 @@ pub trait Table: fmt::Debug + Send + Sync + 'static {
     /// The index of a member that `cx` takes, `None` only if it takes none. `members` are those that the table was made
     /// of, in the same order.
     fn pick(&self, members: &[Member], cx: &mut PickContext<'_>) -> Option<usize>;
+}
+
+impl<P: Policy + ?Sized> Policy for Arc<P> {
+    fn table(&self, members: &[Member], seed: u64) -> Box<dyn Table> {
+        (**self).table(members, seed)
+    }
+}
+
+impl<P: Policy + ?Sized> Policy for Box<P> {
+    fn table(&self, members: &[Member], seed: u64) -> Box<dyn Table> {
+        (**self).table(members, seed)
+    }
 }
