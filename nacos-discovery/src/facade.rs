@@ -100,13 +100,15 @@ impl Discovery {
     }
 
     /// Who can take requests, with these settings: another directory than [`Discovery::directory`], with tables of its own.
-    /// Where they say nothing of the own cluster, it is `cluster-name` of the application's settings.
+    /// Where they say nothing of the own cluster and the group, these are `cluster-name` and `group` of the application's
+    /// settings.
     #[must_use]
     pub fn directory_with(&self, settings: BalanceSettings) -> Directory {
         let config = self.config();
         let source: Arc<dyn Source> =
             if config.enabled() { Arc::new(self.shared.nacos.clone()) } else { Arc::new(InMemoryDiscovery::new()) };
-        Directory::new(source, settings.with_default_cluster(config.cluster()))
+        let settings = settings.with_default_cluster(config.cluster()).with_default_group(config.group());
+        Directory::new(source, settings)
     }
 
     /// Registers this application, once it listens.

@@ -22,7 +22,7 @@ use crate::Directory;
 ///    [`BalanceLayer::hosts`], one that [`BalanceLayer::hosts_where`] takes, or an [`BalanceLayer::alias`].
 ///
 /// Everything else is sent as it is. A port in the URI is not looked at, as in Spring Cloud: every instance has its own.
-/// User info before the name of a service is refused, rather than lost. Fragments are no part of an `http::Uri`.
+/// User info before the host is refused, rather than lost. Fragments are no part of an `http::Uri`.
 ///
 /// # What is sent
 ///
@@ -69,15 +69,14 @@ impl BalanceLayer {
     }
 
     fn with(directory: Directory, addressing: Addressing) -> Self {
-        let shared =
-            Shared { directory, group: String::new(), addressing, hooks: Arc::default(), judge: Judge::default() };
+        let shared = Shared { directory, group: None, addressing, hooks: Arc::default(), judge: Judge::default() };
         Self { shared: Arc::new(shared) }
     }
 
-    /// The group of services that are meant by their names, default `DEFAULT_GROUP`.
+    /// The group of services that are meant by their names, default that of the directory's settings.
     #[must_use]
     pub fn group(self, group: impl Into<String>) -> Self {
-        self.changed(|shared| shared.group = group.into())
+        self.changed(|shared| shared.group = Some(group.into()))
     }
 
     /// Services that `http` URIs name by their host, default none. Letters may be large or small in a host, so `http://orders`

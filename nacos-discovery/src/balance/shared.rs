@@ -12,7 +12,8 @@ use crate::{Directory, Tried};
 #[derive(Debug, Clone)]
 pub(super) struct Shared {
     pub(super) directory: Directory,
-    pub(super) group: String,
+    /// `None`: that of the directory's settings.
+    pub(super) group: Option<String>,
     pub(super) addressing: Addressing,
     pub(super) hooks: HookList,
     pub(super) judge: Judge,
@@ -33,13 +34,16 @@ impl Shared {
             return Ok(Aim::Elsewhere(request));
         };
         let attempt = attempt(&request);
-        let key = self.key(named);
-        let endpoints = match self.directory.endpoints(&key) {
+        let (group, name) = match named {
+            Named::Name(name) => (self.group(), name),
+            Named::Key(key) => (key.group(), key.name()),
+        };
+        let endpoints = match self.directory.endpoints_named(group, name) {
             Ok(endpoints) => endpoints,
             Err(error) => {
                 let error = error.into();
-                Observer::start(&self.hooks, &key, &request, attempt)
-                    .complete(|_| Completed::Discard { error: &error });
+                let observer = Observer::start(&self.hooks, &ServiceKey::new(group, name), &request, attempt);
+                observer.complete(|_| Completed::Discard { error: &error });
                 return Err(error);
             }
         };
@@ -47,11 +51,8 @@ impl Shared {
         Ok(Aim::Service(Aimed { request, endpoints, form, observer, attempt }))
     }
 
-    fn key(&self, named: Named<'_>) -> ServiceKey {
-        match named {
-            Named::Name(name) => ServiceKey::new(&self.group, name),
-            Named::Key(key) => key.clone(),
-        }
+    fn group(&self) -> &str {
+        self.group.as_deref().unwrap_or_else(|| self.directory.settings().group())
     }
 }
 

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use nacos_client::{IntoServiceKey, ServiceKey};
+use nacos_client::{DEFAULT_GROUP, IntoServiceKey, ServiceKey};
 
 use super::ServiceSettings;
 
@@ -11,13 +11,15 @@ use super::ServiceSettings;
 pub struct BalanceSettings {
     default: Arc<ServiceSettings>,
     services: HashMap<ServiceKey, Arc<ServiceSettings>>,
+    /// `None`: nothing was said of it.
+    group: Option<String>,
 }
 
 impl BalanceSettings {
     /// These for every service that has none of its own.
     #[must_use]
     pub fn new(default: ServiceSettings) -> Self {
-        Self { default: Arc::new(default), services: HashMap::new() }
+        Self { default: Arc::new(default), services: HashMap::new(), group: None }
     }
 
     /// What differs for one service: `change` gets the defaults.
@@ -32,12 +34,32 @@ impl BalanceSettings {
         self
     }
 
+    /// The group of services that requests name without one, default that of the application's settings; without these
+    /// `DEFAULT_GROUP`.
+    #[must_use]
+    pub fn with_group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// The same, with this group if nothing was said of it.
+    pub(crate) fn with_default_group(mut self, group: &str) -> Self {
+        self.group.get_or_insert_with(|| group.to_owned());
+        self
+    }
+
     /// The same, with this own cluster wherever nothing was said of it.
     pub(crate) fn with_default_cluster(mut self, cluster: &str) -> Self {
         for settings in std::iter::once(&mut self.default).chain(self.services.values_mut()) {
             Arc::make_mut(settings).set_default_cluster(cluster);
         }
         self
+    }
+
+    /// The group of services that requests name without one.
+    #[must_use]
+    pub fn group(&self) -> &str {
+        self.group.as_deref().unwrap_or(DEFAULT_GROUP)
     }
 
     /// Those of a service.

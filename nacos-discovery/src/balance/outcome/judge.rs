@@ -91,3 +91,122 @@ impl Expected {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fmt, io};
+
+    use http::HeaderValue;
+    use http::header::{CONTENT_TYPE, RETRY_AFTER};
+
+    use super::*;
+
+    /// An error with a cause, as clients nest them.
+    #[derive(Debug)]
+    struct Nested(Box<dyn Error + Send + Sync>);
+
+    impl fmt::Display for Nested {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("it failed")
+        }
+    }
+
+    impl Error for Nested {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            Some(&*self.0)
+        }
+    }
+
+    #[derive(Debug)]
+    struct Expert;
+
+    impl Classify for Expert {
+        fn error(&self, error: &(dyn Error + 'static)) -> Option<TransportFailure> {
+            error.is::<Nested>().then_some(TransportFailure::Connect)
+        }
+
+        fn reply(&self, status: StatusCode, _: &HeaderMap) -> Option<Reply> {
+            (status == StatusCode::NOT_FOUND).then_some(Reply::Failed)
+        }
+    }
+
+    fn of_kind(kind: io::ErrorKind) -> Nested {
+        Nested(Box::new(Nested(Box::new(io::Error::from(kind)))))
+    }
+
+    #[test]
+    fn an_error_is_judged_by_what_lies_at_its_bottom() {
+        let judge = Judge::default();
+        for (kind, failure) in [
+            (io::ErrorKind::ConnectionRefused, TransportFailure::Connect),
+            (io::ErrorKind::AddrNotAvailable, TransportFailure::Connect),
+            (io::ErrorKind::TimedOut, TransportFailure::Timeout),
+            (io::ErrorKind::ConnectionReset, TransportFailure::Broken),
+            (io::ErrorKind::UnexpectedEof, TransportFailure::Broken),
+            // Bytes may have been sent before the host went out of reach.
+            (io::ErrorKind::HostUnreachable, TransportFailure::Broken),
+        ] {
+            assert_eq!(judge.error(&of_kind(kind)), failure, "{kind:?}");
+            assert_eq!(judge.error(&io::Error::other(of_kind(kind))), failure, "{kind:?} inside of another one");
+        }
+        assert_eq!(judge.error(&fmt::Error), TransportFailure::Broken, "nobody knows it");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_elapsed_time_of_tokio_is_a_timeout() {
+        let elapsed = tokio::time::timeout(Duration::from_secs(1), std::future::pending::<()>()).await.unwrap_err();
+        assert_eq!(Judge::default().error(&Nested(Box::new(elapsed))), TransportFailure::Timeout);
+    }
+
+    #[test]
+    fn who_knows_more_is_asked_first_from_the_outside_in() {
+        let mut judge = Judge::default();
+        judge.add(Arc::new(Expert));
+        assert_eq!(judge.error(&of_kind(io::ErrorKind::TimedOut)), TransportFailure::Connect);
+        assert_eq!(judge.error(&io::Error::from(io::ErrorKind::TimedOut)), TransportFailure::Timeout);
+        assert_eq!(judge.head(StatusCode::NOT_FOUND, &HeaderMap::new()), Expected::Known(Reply::Failed));
+        assert_eq!(judge.head(StatusCode::BAD_GATEWAY, &HeaderMap::new()), Expected::Known(Reply::Failed));
+    }
+
+    #[test]
+    fn a_status_says_how_the_instance_is_doing() {
+        let judge = Judge::default();
+        let paused = HeaderMap::from_iter([(RETRY_AFTER, HeaderValue::from_static("7"))]);
+        let pause = Some(Duration::from_secs(7));
+        for (status, headers, reply) in [
+            (200, &HeaderMap::new(), Reply::Fine),
+            (404, &paused, Reply::Fine),
+            (429, &HeaderMap::new(), Reply::Overloaded { retry_after: None }),
+            (429, &paused, Reply::Overloaded { retry_after: pause }),
+            (500, &paused, Reply::Failed),
+            (503, &HeaderMap::new(), Reply::Failed),
+            (503, &paused, Reply::Overloaded { retry_after: pause }),
+            (504, &HeaderMap::new(), Reply::Failed),
+            (599, &HeaderMap::new(), Reply::Failed),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(judge.head(status, headers), Expected::Known(reply), "{status}");
+        }
+    }
+
+    #[test]
+    fn grpc_tells_in_its_headers_or_at_the_end() {
+        let judge = Judge::default();
+        let grpc = |status: Option<&'static str>| {
+            let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/grpc"))]);
+            headers.extend(
+                status.map(|status| (http::HeaderName::from_static("grpc-status"), HeaderValue::from_static(status))),
+            );
+            headers
+        };
+        assert_eq!(judge.head(StatusCode::OK, &grpc(Some("14"))), Expected::Known(Reply::Failed));
+        assert_eq!(judge.head(StatusCode::BAD_GATEWAY, &grpc(None)), Expected::Known(Reply::Failed));
+        let later = judge.head(StatusCode::OK, &grpc(None));
+        assert_eq!(later, Expected::InTrailers);
+        let latency = Duration::from_millis(3);
+        assert_eq!(later.with_trailers(&grpc(Some("0"))).outcome(latency), Outcome::Success { latency });
+        assert_eq!(later.with_trailers(&grpc(Some("13"))).outcome(latency), Outcome::ServerFailure { latency });
+        assert_eq!(later.with_trailers(&grpc(None)).outcome(latency), Outcome::Transport(TransportFailure::Broken));
+        assert_eq!(later.outcome_of_head(latency), Outcome::Success { latency });
+    }
+}

@@ -57,6 +57,10 @@ impl Addressing {
             None => self.named_by(uri)?,
         };
         let Some(service) = service else { return Ok(Destination::Elsewhere) };
+        // It would be lost with the authority that it belongs to.
+        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+            return Err(BadTarget::UserInfo { uri: shown(uri) });
+        }
         if request.method() == Method::CONNECT && uri.scheme().is_none() {
             return Err(BadTarget::Connect);
         }
@@ -69,23 +73,14 @@ impl Addressing {
     /// The service that the URI names, or the only one.
     fn named_by<'a>(&'a self, uri: &'a Uri) -> Result<Option<Named<'a>>, BadTarget> {
         let host = uri.host().unwrap_or_default();
-        let named = if is_lb(uri) {
-            if host.is_empty() {
-                return Err(BadTarget::NoService { uri: shown(uri) });
-            }
-            Some(self.aliases.get(host).map_or(Named::Name(host), ServiceRef::named))
-        } else if let Some(bound) = &self.bound {
-            return Ok(Some(bound.named()));
-        } else if host.is_empty() {
+        if host.is_empty() && (is_lb(uri) || self.bound.is_none()) {
             // Nobody could send it anywhere: it says neither a service nor a host.
             return Err(BadTarget::NoService { uri: shown(uri) });
-        } else {
-            self.known(host)
-        };
-        if named.is_some() && uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
-            return Err(BadTarget::UserInfo { uri: shown(uri) });
         }
-        Ok(named)
+        if is_lb(uri) {
+            return Ok(Some(self.aliases.get(host).map_or(Named::Name(host), ServiceRef::named)));
+        }
+        Ok(self.bound.as_ref().map(ServiceRef::named).or_else(|| self.known(host)))
     }
 
     /// The service that a host stands for. Letters of hosts may be large or small, and `url::Url` makes them small, so a

@@ -5,6 +5,9 @@ mod destination;
 mod form;
 mod service_ref;
 
+#[cfg(test)]
+mod tests;
+
 pub(super) use addressing::Addressing;
 pub(super) use destination::{Destination, Named};
 pub(super) use form::Form;
