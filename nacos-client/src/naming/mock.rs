@@ -59,6 +59,8 @@ struct State {
     /// No datagram arrives.
     datagrams_lost: bool,
     cache_millis: Option<i64>,
+    /// Lists say nothing of instances.
+    hostless: bool,
 }
 
 struct Connection {
@@ -117,6 +119,11 @@ impl Mock {
     pub(crate) fn poll(&self, cache_millis: Option<i64>, lost: bool) {
         let mut state = self.state();
         (state.polled, state.datagrams_lost, state.cache_millis) = (true, lost, cache_millis);
+    }
+
+    /// Whether lists say nothing of instances, as of services that a proxy or an odd server has no word for.
+    pub(crate) fn leave_hosts_out(&self, hostless: bool) {
+        self.state().hostless = hostless;
     }
 
     /// From the next connection on, the server pushes.
@@ -268,7 +275,7 @@ impl Mock {
         ServiceInfo {
             name: Some(key.name().to_owned()),
             group_name: Some(key.group().to_owned()),
-            hosts: Some(all.map(|i| i.to_wire()).collect()),
+            hosts: (!state.hostless).then(|| all.map(|i| i.to_wire()).collect()),
             last_ref_time: state.clock,
             cache_millis: state.cache_millis,
             ..ServiceInfo::default()

@@ -77,6 +77,8 @@ pub(crate) struct SubSlot {
     backoff: Backoff,
     trouble: Option<Trouble>,
     check_at: Option<Instant>,
+    /// How long to wait after answers that said nothing of instances.
+    unsaid: Backoff,
     reconcile: Option<Duration>,
     reconcile_at: Option<Instant>,
     /// How long a polled list is kept.
@@ -102,6 +104,7 @@ impl SubSlot {
             backoff: Backoff::default(),
             trouble: None,
             check_at: None,
+            unsaid: Backoff::new(Waits::Polls),
             reconcile,
             reconcile_at: None,
             keep: DEFAULT_KEEP,
@@ -147,6 +150,20 @@ impl SubSlot {
     /// Asks for a query 1 s from now; several merge into the first.
     pub(crate) fn check(&mut self, now: Instant) {
         self.check_at.get_or_insert(now + CHECK_DELAY);
+    }
+
+    /// An answer had no list of instances: the next query is 1 s away, after more such answers up to 60 s.
+    pub(crate) fn said_nothing(&mut self, now: Instant) {
+        let again = self.unsaid.next(now).max(now + CHECK_DELAY);
+        self.check_at.get_or_insert(again);
+        if self.is_polled() {
+            self.poll_at = Some(again);
+        }
+    }
+
+    /// An answer had a list.
+    pub(crate) fn said_list(&mut self) {
+        self.unsaid.clear();
     }
 
     /// Asks for a query at once, or a moment after the last one.
@@ -218,6 +235,7 @@ impl SubSlot {
             self.freshness = freshness;
         }
         self.backoff = Backoff::new(if self.is_polled() { Waits::Polls } else { Waits::Calls });
+        self.unsaid.clear();
         self.trouble = None;
         (self.check_at, self.reconcile_at, self.poll_at) = (None, None, None);
     }
@@ -427,6 +445,31 @@ mod tests {
         let poll = slot.next(POLLED, None, now).unwrap();
         slot.done(poll, SubOutcome::Answered, now);
         assert!(slot.wake_at(None).unwrap() <= now + Duration::from_secs(10));
+    }
+
+    #[test]
+    fn answers_without_a_list_back_off_to_a_minute_and_a_list_ends_it() {
+        let mut now = Instant::now();
+        let mut slot = polled(Some(10_000), now);
+        let mut waits = Vec::new();
+        for _ in 0..12 {
+            let at = slot.wake_at(None).unwrap();
+            waits.push(at - now);
+            now = at;
+            let poll = slot.next(POLLED, None, now).unwrap();
+            slot.done(poll, SubOutcome::Answered, now);
+            slot.said_nothing(now);
+        }
+        let cap = Duration::from_secs(60);
+        assert_eq!(waits[1], CHECK_DELAY);
+        assert!(waits[9..].iter().all(|wait| *wait >= cap / 2 && *wait <= cap), "{waits:?}");
+        now = slot.wake_at(None).unwrap();
+        let poll = slot.next(POLLED, None, now).unwrap();
+        slot.done(poll, SubOutcome::Answered, now);
+        slot.said_list();
+        assert!(slot.wake_at(None).unwrap() <= now + Duration::from_secs(10));
+        slot.said_nothing(now);
+        assert_eq!(slot.wake_at(None), Some(now + CHECK_DELAY));
     }
 
     #[test]

@@ -297,6 +297,7 @@ impl Worker {
             let stamped = info.flatten().map(|info| (info.last_ref_time, HostList::from_wire(info)));
             match stamped {
                 Some((ts, Some(list))) => {
+                    state.slot.said_list();
                     let answer = Received { epoch: flight.epoch, seq, ts, list };
                     let held = state.is_holding();
                     let deciding = state.decision_at().is_some();
@@ -314,8 +315,8 @@ impl Worker {
                         _ => {}
                     }
                 }
-                // The server made no statement: ask once more.
-                Some((_, None)) => state.slot.check(now),
+                // The server made no statement: ask again.
+                Some((_, None)) => state.slot.said_nothing(now),
                 None => {}
             }
         }

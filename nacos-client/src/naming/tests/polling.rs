@@ -85,6 +85,30 @@ async fn a_service_that_fails_backs_off_keeps_its_list_and_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn lists_without_instances_are_asked_for_ever_less_and_the_old_one_stays() {
+    let mock = mock();
+    mock.set_foreign(&key("s"), &[1], false);
+    let nacos = polling(&mock, true).await;
+    let service = nacos.service("s").unwrap();
+    let mut subscription = service.subscribe(Select::all());
+    subscription.next().await.unwrap();
+    mock.leave_hosts_out(true);
+    mock.take_log();
+    tokio::time::sleep(600 * SECOND).await;
+    let polls = count(&mock.take_log(), is_query);
+    assert!((12..=30).contains(&polls), "{polls}");
+    assert_eq!(service.try_snapshot().unwrap().unwrap().instances().len(), 1);
+    mock.leave_hosts_out(false);
+    mock.set_foreign(&key("s"), &[1, 2], false);
+    let changed = Instant::now();
+    assert_eq!(subscription.next().await.unwrap().instances().len(), 2);
+    assert!(changed.elapsed() <= 61 * SECOND, "{:?}", changed.elapsed());
+    mock.take_log();
+    tokio::time::sleep(100 * SECOND).await;
+    assert!((10..=13).contains(&count(&mock.take_log(), is_query)), "the usual pace again");
+}
+
+#[tokio::test(start_paused = true)]
 async fn nobody_is_polled_for_after_the_last_listener_has_left() {
     let mock = mock();
     let nacos = polling(&mock, true).await;
