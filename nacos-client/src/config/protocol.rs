@@ -5,7 +5,7 @@ use std::fmt;
 #[non_exhaustive]
 pub enum Protocol {
     /// gRPC where a server offers it, else HTTP: found out within 3 s after the start and after each lost connection. Over
-    /// HTTP a client looks for gRPC once a minute, and moves without a gap when it is there.
+    /// HTTP a client looks for gRPC after 2, 5, 10 and 30 s, then once a minute, and moves without a gap when it is there.
     #[default]
     Auto,
     /// gRPC only: Nacos 2.0 and later, r-nacos.

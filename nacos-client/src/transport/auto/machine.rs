@@ -23,7 +23,11 @@ use tokio::time::Instant;
 const LIMIT: Duration = Duration::from_millis(2_500);
 /// How much later HTTP is tried if gRPC neither connects nor fails.
 const HEAD_START: Duration = Duration::from_millis(300);
-/// How often gRPC is looked for while HTTP serves, ± 20 %: a 1.x server may be replaced by a later one.
+/// When gRPC is looked for after HTTP was chosen, ± 20 %: a server that starts may answer over HTTP seconds before it does over
+/// gRPC, also one that has just taken the place of a 1.x server.
+const FIRST_LOOKS: [Duration; 4] =
+    [Duration::from_secs(2), Duration::from_secs(5), Duration::from_secs(10), Duration::from_secs(30)];
+/// How often it is looked for from then on, ± 20 %: a 1.x server may be replaced by a later one.
 const LOOK: Duration = Duration::from_secs(60);
 /// How long HTTP may serve beside the gRPC connection that replaces it.
 const HANDOVER: Duration = Duration::from_secs(5);
@@ -74,10 +78,17 @@ enum State {
     Idle,
     Deciding(Deciding),
     Grpc,
-    Http { look_at: Instant },
-    Looking { until: Instant },
+    Http { looks: Looks, look_at: Instant },
+    Looking { looks: Looks, until: Instant },
     Moving { until: Instant },
     Closed,
+}
+
+/// How often gRPC was looked for since HTTP was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Looks {
+    chosen: Instant,
+    done: usize,
 }
 
 /// gRPC is being tried, and HTTP too unless it is still to be opened.
@@ -131,8 +142,9 @@ impl Machine {
                 self.decide(now, false, None);
                 vec![Action::Open(Side::Grpc)]
             }
-            (State::Http { look_at }, Input::Elapsed) if now >= look_at => {
-                self.state = State::Looking { until: now + LIMIT };
+            (State::Http { looks, look_at }, Input::Elapsed) if now >= look_at => {
+                let looks = Looks { done: looks.done + 1, ..looks };
+                self.state = State::Looking { looks, until: now + LIMIT };
                 vec![Action::Open(Side::Grpc)]
             }
             (State::Looking { .. }, input) => self.looking(now, input),
@@ -145,8 +157,8 @@ impl Machine {
     pub(super) fn wake_at(&self) -> Option<Instant> {
         match self.state {
             State::Deciding(deciding) => deciding.open_at.or_else(|| deciding.http_up.then_some(deciding.until)),
-            State::Http { look_at } => Some(look_at),
-            State::Looking { until } | State::Moving { until } => Some(until),
+            State::Http { look_at, .. } => Some(look_at),
+            State::Looking { until, .. } | State::Moving { until } => Some(until),
             State::Idle | State::Grpc | State::Closed => None,
         }
     }
@@ -205,7 +217,7 @@ impl Machine {
             actions.push(Action::Open(Side::Http));
         }
         if deciding.http_up && now >= deciding.until {
-            self.state = State::Http { look_at: self.next_look(now) };
+            self.wait_for_grpc(Looks { chosen: now, done: 0 }, now);
             actions.extend([Action::Serve(Side::Http), Action::Close(Side::Grpc)]);
         } else {
             self.state = State::Deciding(deciding);
@@ -214,7 +226,7 @@ impl Machine {
     }
 
     fn looking(&mut self, now: Instant, input: Input) -> Vec<Action> {
-        let State::Looking { until } = self.state else { return Vec::new() };
+        let State::Looking { looks, until } = self.state else { return Vec::new() };
         match input {
             Input::Up(Side::Grpc) => {
                 self.state = State::Moving { until: now + HANDOVER };
@@ -224,14 +236,14 @@ impl Machine {
                 self.decide(now, false, None);
                 Vec::new()
             }
-            Input::GrpcFailed(failures) if failures >= self.servers => self.not_there(now),
-            Input::Elapsed if now >= until => self.not_there(now),
+            Input::GrpcFailed(failures) if failures >= self.servers => self.not_there(looks, now),
+            Input::Elapsed if now >= until => self.not_there(looks, now),
             _ => Vec::new(),
         }
     }
 
-    fn not_there(&mut self, now: Instant) -> Vec<Action> {
-        self.state = State::Http { look_at: self.next_look(now) };
+    fn not_there(&mut self, looks: Looks, now: Instant) -> Vec<Action> {
+        self.wait_for_grpc(looks, now);
         vec![Action::Close(Side::Grpc)]
     }
 
@@ -257,8 +269,12 @@ impl Machine {
         vec![Action::Close(Side::Http)]
     }
 
-    fn next_look(&mut self, now: Instant) -> Instant {
-        now + LOOK.mul_f64(0.8 + 0.4 * self.rng.f64())
+    /// Lets HTTP serve until it is time to look again.
+    fn wait_for_grpc(&mut self, looks: Looks, now: Instant) {
+        let jitter = 0.8 + 0.4 * self.rng.f64();
+        let first = FIRST_LOOKS.get(looks.done).map(|after| looks.chosen + after.mul_f64(jitter));
+        let look_at = first.unwrap_or_else(|| now + LOOK.mul_f64(jitter));
+        self.state = State::Http { looks, look_at: look_at.max(now) };
     }
 }
 
@@ -351,13 +367,22 @@ mod tests {
         m
     }
 
+    /// Whether `time` is `wanted`, ± 20 %.
+    fn is_about(time: Duration, wanted: Duration) -> bool {
+        time >= wanted.mul_f64(0.8) && time <= wanted.mul_f64(1.2)
+    }
+
     #[test]
-    fn over_http_grpc_is_looked_for_once_a_minute() {
-        let mut now = Instant::now();
+    fn over_http_grpc_is_looked_for_soon_and_then_once_a_minute() {
+        let chosen = Instant::now();
+        let mut now = chosen;
         let mut m = over_http(now);
-        for _ in 0..50 {
+        for look in 0..50 {
             let at = m.wake_at().unwrap();
-            assert!(at >= now + LOOK.mul_f64(0.8) && at <= now + LOOK.mul_f64(1.2));
+            match FIRST_LOOKS.get(look) {
+                Some(after) => assert!(is_about(at - chosen, *after), "look {look}: {:?}", at - chosen),
+                None => assert!(is_about(at - now, LOOK), "look {look}: {:?}", at - now),
+            }
             now = at;
             assert_eq!(m.step(now, Input::Elapsed), [Action::Open(Grpc)]);
             assert_eq!(m.serving(), Some(Http));
@@ -366,6 +391,25 @@ mod tests {
         now = m.wake_at().unwrap();
         m.step(now, Input::Elapsed);
         assert_eq!(m.step(now + LIMIT, Input::Elapsed), [Action::Close(Grpc)], "silence is no gRPC either");
+    }
+
+    #[test]
+    fn looks_that_take_long_and_a_new_choice_of_http_keep_the_times() {
+        let chosen = Instant::now();
+        let mut m = over_http(chosen);
+        for after in FIRST_LOOKS {
+            let at = m.wake_at().unwrap();
+            assert!(is_about(at - chosen, after), "{:?}", at - chosen);
+            m.step(at, Input::Elapsed);
+            assert_eq!(m.step(at + LIMIT, Input::Elapsed), [Action::Close(Grpc)]);
+            assert!(m.wake_at().unwrap() >= at + LIMIT);
+        }
+        // The server is replaced by one that answers over HTTP first.
+        let again = m.wake_at().unwrap();
+        m.step(again, Input::Down(Http));
+        m.step(again, Input::GrpcFailed(1));
+        assert_eq!(m.step(again, Input::Up(Http)), [Action::Serve(Http), Action::Close(Grpc)]);
+        assert!(is_about(m.wake_at().unwrap() - again, FIRST_LOOKS[0]));
     }
 
     #[test]
