@@ -1,5 +1,6 @@
 //! What it takes to keep instances alive by beats over HTTP, beside a real Nacos 2.0.4 where there is one.
 
+use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
@@ -43,13 +44,23 @@ pub(crate) async fn run(scale: Scale) -> Result<Vec<Table>, Failure> {
     rates.push(figure("registrations by gRPC", "/s", Better::More, |rates| rates.grpc));
     rates.push(figure("gRPC : HTTP", "", Better::More, |rates| Some(rates.grpc? / rates.http)));
 
+    Ok(vec![rates, lives(&sizes, watched, real.as_deref()).await?])
+}
+
+/// What this number of beating instances costs, and nothing else.
+pub(crate) async fn only(scale: Scale, size: usize) -> Result<Table, Failure> {
+    let real = std::env::var_os(REAL).filter(|_| scale.peer);
+    lives(&[size], scale.of(30, 5), real.as_deref()).await
+}
+
+async fn lives(sizes: &[usize], watched: u64, real: Option<&OsStr>) -> Result<Table, Failure> {
     let mut life = Table::new(
         format!("Instances that beat every 5 s over {SENDERS} kept connections, for {watched} s"),
         "real Nacos 2.0.4",
     );
-    for size in sizes {
+    for &size in sizes {
         let ours = Life::watch(Process::start()?, size, watched, Flaps::ByRevision).await?;
-        let peer = match &real {
+        let peer = match real {
             Some(script) => Life::watch(Process::start_real(script).await?, size, watched, Flaps::ByHealth).await.ok(),
             None => None,
         };
@@ -61,7 +72,7 @@ pub(crate) async fn run(scale: Scale) -> Result<Vec<Table>, Failure> {
         life.push(figure("resident memory", "MB", |life| life.megabytes).target("≤ 50 MB at 14 000"));
         life.push(figure("lists that changed meanwhile", "", |life| life.flaps).target("0"));
     }
-    Ok(vec![rates, life])
+    Ok(life)
 }
 
 /// The same for everybody: so many instances to a service, each with an address of its own.

@@ -87,7 +87,11 @@ enum Part {
     /// Lists and registrations per second over HTTP, beside an axum server that does nothing.
     Http,
     /// Beats per second over HTTP, and what 14 000 and 30 000 beating instances cost.
-    Beats,
+    Beats {
+        /// Only what so many beating instances cost.
+        #[arg(long)]
+        instances: Option<usize>,
+    },
     /// What the beats of 1 000 instances cost the client.
     ClientBeats,
     /// What a change costs in a service with very many instances.
@@ -199,8 +203,10 @@ async fn of_the_server(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
     if matches!(part, Part::All | Part::Http) {
         done.push(shown(&http::run(scale).await?));
     }
-    if matches!(part, Part::All | Part::Beats) {
-        done.extend(beats::run(scale).await?.iter().map(shown));
+    match part {
+        Part::Beats { instances: Some(size) } => done.push(shown(&beats::only(scale, size).await?)),
+        Part::All | Part::Beats { instances: None } => done.extend(beats::run(scale).await?.iter().map(shown)),
+        _ => {}
     }
     if matches!(part, Part::All | Part::ClientBeats) {
         done.push(shown(&client_beats::run(scale).await?));

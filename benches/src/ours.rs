@@ -26,6 +26,12 @@ impl Server {
         Ok(Self(nacos_server_min::Server::builder().port(port).start().await?))
     }
 
+    /// The same with a thread for HTTP on each processor, as the program has it.
+    pub(crate) async fn start_like_program(port: u16) -> Result<Self, Failure> {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Ok(Self(nacos_server_min::Server::builder().port(port).http_threads(threads).start().await?))
+    }
+
     /// The address that clients are given.
     pub(crate) fn http(&self) -> SocketAddr {
         self.0.http_addr()

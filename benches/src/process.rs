@@ -181,7 +181,7 @@ pub(crate) async fn serve(role: Role, port: u16, answer: usize) -> Result<(), Fa
     match role {
         Role::NacosCounted => Err("it has a thread of its own".into()),
         Role::Nacos => {
-            let server = ours::Server::start(port).await?;
+            let server = ours::Server::start_like_program(port).await?;
             until_parent_ends(server.http()).await
         }
         Role::IdleGrpc => {

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::api::http::http_service;
 use crate::config::{Behaviour, Probes, Settings, SettingsError};
-use crate::conn::{AcceptLoop, Protocol, watch_silent_connections};
+use crate::conn::{AcceptLoop, HttpThreads, Protocol, watch_silent_connections};
 use crate::context::Context;
 use crate::health::{probe_instances, watch_beats};
 use crate::oddity::Oddities;
@@ -24,6 +24,7 @@ pub struct Builder {
     behaviour: Behaviour,
     seed: u64,
     clock_skew_ms: i64,
+    http_threads: usize,
     settings: Settings,
 }
 
@@ -35,6 +36,7 @@ impl Default for Builder {
             behaviour: Behaviour::Standard,
             seed: 0,
             clock_skew_ms: 0,
+            http_threads: 0,
             settings: Settings::default(),
         }
     }
@@ -55,6 +57,13 @@ pub enum StartError {
     Listen {
         /// The address meant.
         addr: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// The system gives no more threads, or nothing to watch sockets with.
+    #[error("cannot start a thread for HTTP")]
+    Threads {
         /// What the system said.
         #[source]
         source: io::Error,
@@ -104,6 +113,16 @@ impl Builder {
         self
     }
 
+    /// Threads that serve the HTTP port and nothing else. Default 0: it is served on the tokio runtime that the server is started
+    /// on, with everything else, which a paused clock needs. The program takes one for each processor.
+    ///
+    /// Beats of many instances come one by one and are answered within microseconds. On a runtime of several threads each of
+    /// them wakes two; here it wakes one.
+    pub fn http_threads(mut self, count: usize) -> Self {
+        self.http_threads = count;
+        self
+    }
+
     /// Times and limits. Default [`Settings::default`].
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
@@ -134,6 +153,15 @@ impl Builder {
         let oddities = (self.behaviour == Behaviour::Nacos25).then(|| Oddities::new(self.seed));
         let (context, engine) =
             Context::new(self.settings.prepared(), http_addr, oddities, self.clock_skew_ms, abort.clone(), self.seed);
+        // Before everything that would be left behind if there are no more threads.
+        let http = http_service(&context);
+        let http = match self.http_threads {
+            0 => Protocol::Http(http),
+            count => {
+                let threads = HttpThreads::start(count, &context, &http, &abort);
+                Protocol::HttpOnThreads(threads.map_err(|source| StartError::Threads { source })?)
+            }
+        };
         let spawn = |task| spawn_until(&context, &abort, task);
         if let Some(engine) = engine {
             let context = Arc::clone(&context);
@@ -148,7 +176,6 @@ impl Builder {
         }
         let pushing = Arc::clone(&context);
         spawn(Box::pin(async move { pushing.udp.run(Arc::clone(&pushing), udp).await }));
-        let http = Protocol::Http(http_service(&context));
         for (listener, protocol) in
             [(ports.http, http), (ports.grpc, Protocol::Grpc), (ports.cluster, Protocol::Reserved)]
         {

@@ -28,9 +28,29 @@ pub(crate) struct Args {
     #[arg(long, env = "NACOS_SERVER_PROBES", value_enum, default_value_t = ProbesArg::Remote)]
     pub(crate) probes: ProbesArg,
 
+    /// Threads that answer HTTP and do nothing else; 0 lets the threads of gRPC do it. [default: one for each processor]
+    #[arg(long, env = "NACOS_SERVER_HTTP_THREADS", value_parser = threads)]
+    pub(crate) http_threads: Option<usize>,
+
     /// Seed of everything random, such as the oddities of `nacos25`.
     #[arg(long, env = "NACOS_SERVER_SEED", default_value_t = 0)]
     pub(crate) seed: u64,
+}
+
+impl Args {
+    /// See [`nacos_server_min::Builder::http_threads`].
+    pub(crate) fn http_threads(&self) -> usize {
+        self.http_threads
+            .unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS))
+    }
+}
+
+/// More than any machine has processors.
+const MOST_THREADS: usize = 1_024;
+
+fn threads(text: &str) -> Result<usize, String> {
+    let count: usize = text.parse().map_err(|_| "not a number".to_owned())?;
+    if count > MOST_THREADS { Err(format!("at most {MOST_THREADS}")) } else { Ok(count) }
 }
 
 /// [`Probes`] on the command line.

@@ -40,11 +40,13 @@ async fn run(args: Args) -> ExitCode {
     };
     let mut settings = Settings::default();
     settings.probes = args.probes.into();
+    let http_threads = args.http_threads();
     let builder = Server::builder()
         .settings(settings)
         .host(args.host)
         .port(args.port)
         .seed(args.seed)
+        .http_threads(http_threads)
         .behaviour(args.behaviour.into());
     let server = match builder.start().await {
         Ok(server) => server,

@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn program() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_nacos-server-min"));
-    for name in ["PORT", "HOST", "LOG", "BEHAVIOUR", "SEED", "PROBES"] {
+    for name in ["PORT", "HOST", "LOG", "BEHAVIOUR", "SEED", "PROBES", "HTTP_THREADS"] {
         command.env_remove(format!("NACOS_SERVER_{name}"));
     }
     command.kill_on_drop(true).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -79,6 +79,19 @@ async fn it_serves_and_ends_cleanly_on_sigterm_with_clients_connected() {
     grpc.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0").await.expect("written");
     timeout(PATIENCE, grpc.read_exact(&mut answer)).await.expect("in time").expect("the server's settings");
     assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
+}
+
+#[tokio::test]
+async fn it_serves_with_any_number_of_threads_for_http() {
+    for count in ["0", "1", "3"] {
+        let mut running = start(program().args(["--port", "0", "--log", "warn", "--http-threads", count])).await;
+        let list = ask(running.http, "GET /nacos/v1/ns/instance/list?serviceName=orders").await;
+        assert!(list.contains(r#""hosts":[]"#), "{count}: {list}");
+        assert_eq!(signal(&mut running.child, "TERM").await, Some(0), "{count}");
+    }
+    let refused = output(program().args(["--port", "0", "--http-threads", "5000"])).await;
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("at most 1024"));
 }
 
 #[tokio::test]
@@ -198,9 +211,17 @@ async fn it_explains_itself() {
     let help = output(program().arg("--help")).await;
     assert_eq!(help.status.code(), Some(0));
     let help = text(&help.stdout);
-    for word in
-        ["--port", "--host", "--log", "--behaviour", "--probes", "NACOS_SERVER_PORT", "NACOS_SERVER_HOST", "8848"]
-    {
+    for word in [
+        "--port",
+        "--host",
+        "--log",
+        "--behaviour",
+        "--probes",
+        "--http-threads",
+        "NACOS_SERVER_PORT",
+        "NACOS_SERVER_HOST",
+        "8848",
+    ] {
         assert!(help.contains(word), "{word} in {help}");
     }
     let version = output(program().arg("--version")).await;

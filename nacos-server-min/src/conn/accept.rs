@@ -2,21 +2,19 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::Request;
-use hyper::body::Incoming;
 use hyper::server::conn::http2;
-use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
-use super::stalling::StallGuard;
+use super::http::serve_http;
+use super::http_threads::HttpThreads;
 use super::tracked::TrackedExecutor;
 use crate::api::grpc::GrpcService;
-use crate::api::http::{HttpService, PeerAddress};
+use crate::api::http::HttpService;
 use crate::context::Context;
-use crate::fault::{Gate, GatedIo};
+use crate::fault::GatedIo;
 
 /// After a failed accept, which is mostly a lack of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -27,9 +25,11 @@ const CONNECTION_WINDOW: u32 = 4 * 1024 * 1024;
 const TLS_HANDSHAKE: u8 = 0x16;
 
 /// What is spoken on a port.
-#[derive(Clone)]
 pub(crate) enum Protocol {
+    /// On the scheduler that the server was started on.
     Http(HttpService),
+    /// On threads of its own.
+    HttpOnThreads(HttpThreads),
     Grpc,
     /// Taken, so that nobody else takes it; whoever connects is turned away.
     Reserved,
@@ -78,6 +78,7 @@ impl AcceptLoop {
                 // Ends with its connection, at the latest when the token is cancelled.
                 self.context.spawn(task);
             }
+            Protocol::HttpOnThreads(threads) => threads.take(stream, remote),
             Protocol::Grpc => {
                 if self.context.connections.len() >= self.context.settings.max_connections {
                     self.context.counters.connections_refused.add();
@@ -160,39 +161,5 @@ async fn first_byte(stream: &TcpStream, connection: &Connection) -> Option<u8> {
         },
         () = connection.close.cancelled() => None,
         () = context.stop.cancelled() => None,
-    }
-}
-
-async fn serve_http(
-    context: Arc<Context>,
-    service: HttpService,
-    (stream, remote): (TcpStream, SocketAddr),
-    close: CancellationToken,
-) {
-    let io = GatedIo::new(stream, Arc::<Gate>::default(), Arc::clone(&context.fault.gate));
-    // A body that stops in the middle, or an answer that nobody fetches, does not hold the connection for ever.
-    let io = StallGuard::new(io, context.settings.unregistered_timeout);
-    let mut http1 = hyper::server::conn::http1::Builder::new();
-    // This time runs between requests too, and clients that ask every 10 s keep their connection.
-    http1.timer(TokioTimer::new()).header_read_timeout(context.settings.unregistered_timeout);
-    let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(PeerAddress(remote));
-        service.call(request)
-    });
-    let serving = http1.serve_connection(TokioIo::new(io), service);
-    tokio::pin!(serving);
-    let served = tokio::select! {
-        served = &mut serving => served,
-        () = close.cancelled() => return,
-        () = context.stop.cancelled() => {
-            serving.as_mut().graceful_shutdown();
-            tokio::select! {
-                served = &mut serving => served,
-                () = close.cancelled() => return,
-            }
-        }
-    };
-    if let Err(error) = served {
-        tracing::debug!(%error, "HTTP connection ended");
     }
 }

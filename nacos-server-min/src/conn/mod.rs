@@ -3,6 +3,8 @@
 mod accept;
 mod connection;
 mod detection;
+mod http;
+mod http_threads;
 mod liveness;
 mod setup_gate;
 mod stalling;
@@ -12,4 +14,5 @@ mod tracked;
 pub(crate) use accept::{AcceptLoop, Protocol};
 pub(crate) use connection::{Connection, Registration, SetUp};
 pub(crate) use detection::watch_silent_connections;
+pub(crate) use http_threads::HttpThreads;
 pub(crate) use table::ConnectionTable;

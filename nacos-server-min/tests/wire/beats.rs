@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use nacos_server_min::{Behaviour, Server, Settings};
 use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::http::call;
 use crate::support::{Peer, eventually, instance, ports};
@@ -241,4 +243,53 @@ async fn h16_many_registrations_of_a_new_service_at_once_all_succeed() {
         done.expect("a registration");
     }
     assert_eq!(hosts(addr).await.len(), 200);
+}
+
+/// The whole answer to a beat with this body, its date left out.
+async fn raw_beat(addr: SocketAddr, query: &str, headers: &str, body: &str) -> String {
+    let mut tcp = TcpStream::connect(addr).await.expect("it listens");
+    let request = format!(
+        "PUT /nacos/v1/ns/instance/beat?{query} HTTP/1.1\r\nhost: h\r\nconnection: close\r\n{headers}\r\n{body}"
+    );
+    tcp.write_all(request.as_bytes()).await.expect("written");
+    let mut answer = String::new();
+    tcp.read_to_string(&mut answer).await.expect("an answer");
+    let mut lines: Vec<&str> = answer.lines().filter(|line| !line.starts_with("date: ")).collect();
+    lines.sort_unstable();
+    lines.join("\n")
+}
+
+#[tokio::test]
+async fn a_beat_without_a_body_is_answered_as_the_router_would() {
+    let server = server().await;
+    let addr = server.http_addr();
+    register(addr, ONE).await;
+    let limit = "entry=limitedUrlMap&value=/nacos/v1/ns/instance/beat:404";
+    for switch in ["", limit, "entry=limitedUrlMap&value=", "entry=overriddenServerStatus&value=DOWN"] {
+        if !switch.is_empty() {
+            assert_eq!(ask(addr, "PUT", &format!("/operator/switches?{switch}")).await.0, 200, "{switch}");
+        }
+        for query in [
+            ONE,
+            "serviceName=orders&ip=10.0.0.2&port=80",
+            "serviceName=G%40%40orders&ip=10.0.0.2&port=80&namespaceId=n",
+            "serviceName=&ip=10.0.0.1&port=80",
+            "ip=10.0.0.1&port=80",
+            "serviceName=orders&ip=10.0.0.1&port=70000",
+            "serviceName=or+ders&ip=10.0.0.1&port=80",
+            "serviceName=orders&ip=10.0.0.1&port=80&clusterName=a/b",
+            &full(2),
+            "serviceName=orders&beat=%7B",
+        ] {
+            for accept in ["", "accept: text/html\r\n", "accept: application/xml\r\n", "user-agent: Nacos-Server\r\n"] {
+                let at_once = raw_beat(addr, query, accept, "").await;
+                let empty = format!("{accept}transfer-encoding: chunked\r\n");
+                let routed = raw_beat(addr, query, &empty, "0\r\n\r\n").await;
+                assert_eq!(at_once, routed, "{switch} {query} {accept}");
+            }
+        }
+    }
+    // The same things were counted.
+    let counters = server.counters();
+    assert_eq!(counters.beats % 2, 0);
 }

@@ -8,6 +8,7 @@ mod faults;
 mod hostile;
 mod http;
 mod http_modern;
+mod http_threads;
 mod http_transport;
 mod http_v1;
 mod life;

@@ -1,7 +1,6 @@
 use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::Request;
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderValue, Request, header};
 
 use crate::context::Context;
 use crate::ops::ServiceKey;
@@ -19,7 +18,7 @@ pub(super) struct Caller {
 }
 
 impl Caller {
-    pub(super) fn of(request: &Request) -> Self {
+    pub(super) fn of<B>(request: &Request<B>) -> Self {
         let ip = request.extensions().get::<PeerAddress>().map(|PeerAddress(address)| address.ip());
         Self { agent: agent(request.headers()).cloned(), ip }
     }

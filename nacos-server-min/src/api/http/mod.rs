@@ -1,6 +1,8 @@
 //! The HTTP port.
 //!
 //! ```text
+//!   beats without a body ──▶ v1::beat, at once; everything else:
+//!
 //!   negotiate ── count, gate ──▶ v1      texts and bare JSON            ─┐
 //!   (types)                      modern  v2 and v3, in an envelope      ─┼──▶ ops ──▶ registry
 //!                                console, namespaces, node, loader      ─┘
@@ -29,5 +31,4 @@ const DEFAULT_GROUP: &str = "DEFAULT_GROUP";
 /// Namespace of requests that name none.
 const DEFAULT_NAMESPACE: &str = "public";
 
-pub(crate) use caller::PeerAddress;
 pub(crate) use service::{HttpService, http_service};

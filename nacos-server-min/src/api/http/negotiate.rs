@@ -10,8 +10,27 @@ const HTML: HeaderValue = HeaderValue::from_static("text/html;charset=UTF-8");
 /// Gives an answer the type that the request accepts, as far as the real server does: texts take any name, errors become
 /// pages for browsers, and JSON that is not accepted is an error.
 pub(super) async fn negotiate(request: Request, next: Next) -> Response {
-    let Some(accepted) = accepted(request.headers()) else { return next.run(request).await };
-    let response = next.run(request).await;
+    let wanted = Wanted::of(request.headers());
+    wanted.shape(next.run(request).await)
+}
+
+/// What a request wants its answer to be; nothing if everything is accepted.
+pub(super) struct Wanted(Option<Accepted>);
+
+impl Wanted {
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        Self(accepted(headers))
+    }
+
+    pub(super) fn shape(self, response: Response) -> Response {
+        match self.0 {
+            Some(accepted) => shaped(response, &accepted),
+            None => response,
+        }
+    }
+}
+
+fn shaped(response: Response, accepted: &Accepted) -> Response {
     if let Some(page) = response.extensions().get::<ErrorPage>() {
         return if accepted.first == "text/html" { html(page) } else { response };
     }

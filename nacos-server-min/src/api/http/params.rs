@@ -60,6 +60,13 @@ impl Params {
         }
     }
 
+    /// Those of a request that has no body.
+    pub(super) fn of_query(query: &str) -> Self {
+        let mut params = Self::default();
+        params.add(query, Unreadable::Dropped);
+        params
+    }
+
     /// The value of that name, as sent; blank counts as absent.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.raw(name).filter(|value| !value.trim().is_empty())
@@ -75,8 +82,7 @@ impl<S: Sync> FromRequest<S> for Params {
     type Rejection = Response;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Response> {
-        let mut params = Self::default();
-        params.add(request.uri().query().unwrap_or_default(), Unreadable::Dropped);
+        let mut params = Self::of_query(request.uri().query().unwrap_or_default());
         let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
         let content_type = content_type.unwrap_or_default().to_owned();
         let form = is_type(&content_type, "application/x-www-form-urlencoded");

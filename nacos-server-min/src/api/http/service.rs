@@ -1,4 +1,6 @@
 use std::convert::Infallible;
+use std::future::{Ready, ready};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -7,13 +9,38 @@ use axum::http::{Method, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::get;
+use futures_util::future::Either;
+use hyper::body::Incoming;
+use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
+use super::caller::PeerAddress;
 use super::{console, loader, modern, namespaces, negotiate, node, reply, v1};
 use crate::context::Context;
 
 /// Serves the connections of the HTTP port.
-pub(crate) type HttpService = TowerToHyperService<Router>;
+#[derive(Clone)]
+pub(crate) struct HttpService {
+    context: Shared,
+    router: TowerToHyperService<Router>,
+}
+
+type Routed = <TowerToHyperService<Router> as Service<http::Request<Incoming>>>::Future;
+
+impl HttpService {
+    /// Answers a request of the connection that comes from `remote`.
+    pub(crate) fn answer(
+        &self,
+        mut request: http::Request<Incoming>,
+        remote: SocketAddr,
+    ) -> Either<Ready<Result<Response, Infallible>>, Routed> {
+        if let Some(answer) = v1::at_once(&self.context, &request) {
+            return Either::Left(ready(Ok(answer)));
+        }
+        request.extensions_mut().insert(PeerAddress(remote));
+        Either::Right(self.router.call(request))
+    }
+}
 
 /// What handlers are given.
 pub(super) type Shared = Arc<Context>;
@@ -43,7 +70,7 @@ pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
         .with_state(Arc::clone(context));
     // What changes the path has to come before the path is looked at.
     let outer = Router::new().fallback_service(router).layer(axum::middleware::map_request(without_trailing_slash));
-    TowerToHyperService::new(outer)
+    HttpService { context: Arc::clone(context), router: TowerToHyperService::new(outer) }
 }
 
 fn api() -> Router<Shared> {

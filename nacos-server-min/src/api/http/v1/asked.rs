@@ -1,7 +1,8 @@
 use std::collections::BTreeMap;
 use std::future::{Ready, ready};
 
-use axum::extract::{FromRequest, OriginalUri, Request, State};
+use axum::extract::{self, FromRequest, OriginalUri, State};
+use axum::http::Request;
 use axum::response::Response;
 use nacos_proto::param;
 
@@ -49,7 +50,7 @@ pub(super) struct Asked {
 impl<S: Sync> FromRequest<S> for Asked {
     type Rejection = Response;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Response> {
+    async fn from_request(request: extract::Request, state: &S) -> Result<Self, Response> {
         let original = request.extensions().get::<OriginalUri>();
         let path = original.map_or_else(|| request.uri().path(), |OriginalUri(uri)| uri.path()).to_owned();
         let caller = Caller::of(&request);
@@ -58,6 +59,13 @@ impl<S: Sync> FromRequest<S> for Asked {
 }
 
 impl Asked {
+    /// What a request asks that has no body and whose path nothing has changed.
+    pub(super) fn without_body<B>(request: &Request<B>) -> Self {
+        let uri = request.uri();
+        let params = Params::of_query(uri.query().unwrap_or_default());
+        Self { params, path: uri.path().to_owned(), caller: Caller::of(request) }
+    }
+
     /// The value of that name; blank counts as absent.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.params.get(name)

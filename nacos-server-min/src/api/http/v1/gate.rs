@@ -1,13 +1,12 @@
 use axum::body::Body;
-use axum::extract::Request;
-use axum::http::{Method, StatusCode, header};
+use axum::http::{Method, Request, StatusCode, header};
 use axum::response::Response;
 
 use crate::context::Context;
 use crate::ops::ServerStatus;
 
 /// The answer to a request that is not let in: its path is limited, or the server is in no state to answer it.
-pub(in crate::api::http) fn refused(context: &Context, request: &Request) -> Option<Response> {
+pub(in crate::api::http) fn refused<B>(context: &Context, request: &Request<B>) -> Option<Response> {
     let path = request.uri().path();
     if !path.starts_with("/nacos/v1/ns/") {
         return None;

@@ -18,6 +18,7 @@ use axum::routing::{MethodRouter, get, post, put};
 use super::service::{Shared, unknown};
 use asked::{Act, run};
 
+pub(super) use beat::at_once;
 pub(super) use gate::refused;
 
 /// Answers every method but those that ask about the path itself.
