@@ -24,6 +24,7 @@ mod facade;
 mod pick;
 mod register;
 mod resolve;
+mod retry;
 #[cfg(feature = "axum")]
 pub mod serve;
 mod settings;
@@ -61,6 +62,7 @@ pub use register::{
     RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepOutcome, StepReport, Traffic,
 };
 pub use resolve::{Applied, Change, Directory, Endpoints, ListStatus, Lists, ServiceList, Source};
+pub use retry::{Attempt, Idempotent, ReplayBody, RetryNext, RetryNextFuture, RetryNextLayer, RetrySettings};
 pub use settings::{
     AddressFamily, BalanceSettings, Completion, Downgrade, EjectSettings, FailureRate, ForwardedHeaders, HashOn,
     HostHeader, Ports, ServiceSettings, SlowStart, Subset,

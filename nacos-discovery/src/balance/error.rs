@@ -3,6 +3,7 @@ use std::error::Error;
 use http::StatusCode;
 
 use super::BadTarget;
+use super::outcome::Judge;
 use crate::{DiscoveryError, NoInstance, ServiceInstance, TransportFailure};
 
 /// A request through [`crate::Balance`] failed.
@@ -32,6 +33,14 @@ pub enum BalanceError {
 }
 
 impl BalanceError {
+    /// The error of a service above a balancer: that of the balancer as it is, one of a layer between as the cause.
+    pub(crate) fn of(error: Box<dyn Error + Send + Sync>) -> Self {
+        match error.downcast::<Self>() {
+            Ok(error) => *error,
+            Err(source) => Self::Inner { failure: Judge::default().error(&*source), instance: None, source },
+        }
+    }
+
     /// The client below refused the request before it was for anybody.
     #[cfg(feature = "reqwest")]
     pub(crate) fn refused(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

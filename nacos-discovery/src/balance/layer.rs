@@ -1,12 +1,13 @@
 use std::sync::Arc;
 
+use http::Request;
 use tower_layer::Layer;
 
 use super::outcome::Judge;
 use super::shared::Shared;
 use super::target::Addressing;
 use super::{Balance, Classify, Hooks, ServiceRef};
-use crate::Directory;
+use crate::{Directory, Endpoints};
 
 /// Sends each request to an instance of the service that it names, over any HTTP client that is a
 /// `tower_service::Service<http::Request<B>>`. Cheap to clone.
@@ -111,6 +112,15 @@ impl BalanceLayer {
     #[must_use]
     pub fn classify(self, expert: impl Classify) -> Self {
         self.changed(|shared| shared.judge.add(Arc::new(expert)))
+    }
+
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.shared.directory
+    }
+
+    /// The instances of the service that a request is for, `None` if it is for none or cannot be sent.
+    pub(crate) fn endpoints_of<B>(&self, request: &Request<B>) -> Option<Arc<Endpoints>> {
+        self.shared.endpoints_of(request)
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Shared)) -> Self {

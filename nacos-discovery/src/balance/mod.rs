@@ -23,6 +23,7 @@ pub use future::BalanceFuture;
 pub use hash_key::HashKey;
 pub use layer::BalanceLayer;
 pub use observe::{CallInfo, Completed, Hooks};
+pub(crate) use outcome::retry_after;
 pub use outcome::{Classify, Reply};
 pub use served_by::ServedBy;
 pub use service::Balance;

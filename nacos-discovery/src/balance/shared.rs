@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use http::Request;
 use nacos_client::ServiceKey;
 
@@ -6,7 +8,7 @@ use super::aimed::Aimed;
 use super::observe::{Completed, HookList, Observer};
 use super::outcome::Judge;
 use super::target::{Addressing, Destination, Named};
-use crate::{Directory, Tried};
+use crate::{Attempt, Directory, Endpoints, Tried};
 
 /// What all clones of a layer, and all services made by it, have in common.
 #[derive(Debug, Clone)]
@@ -54,10 +56,23 @@ impl Shared {
     fn group(&self) -> &str {
         self.group.as_deref().unwrap_or_else(|| self.directory.settings().group())
     }
+
+    /// The instances of the service that a request is for, `None` if it is for none or cannot be sent.
+    pub(super) fn endpoints_of<B>(&self, request: &Request<B>) -> Option<Arc<Endpoints>> {
+        let (group, name) = match self.addressing.destination(request) {
+            Ok(Destination::Service(Named::Name(name), _)) => (self.group(), name),
+            Ok(Destination::Service(Named::Key(key), _)) => (key.group(), key.name()),
+            Ok(Destination::Elsewhere) | Err(_) => return None,
+        };
+        self.directory.endpoints_named(group, name).ok()
+    }
 }
 
-/// Which attempt of the request it is, by the instances it was sent to before.
+/// Which attempt of the request it is: as a layer above says, or by the instances it was sent to before.
 fn attempt<B>(request: &Request<B>) -> u32 {
+    if let Some(attempt) = request.extensions().get::<Attempt>() {
+        return attempt.number();
+    }
     let before = request.extensions().get::<Tried>().map_or(0, Tried::len);
     u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
 }

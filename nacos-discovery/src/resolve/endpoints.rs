@@ -15,9 +15,11 @@ use super::list_status::ListStatus;
 use super::snapshot::Snapshot;
 use super::updater::Updater;
 use crate::eject::{EjectionSender, Ejector};
+use crate::node::Node;
 use crate::pick::{NoInstance, NoInstanceReason, PickContext, Picked, Reach, Verdict};
+use crate::retry::SharedBudget;
 use crate::settings::ServiceSettings;
-use crate::{DiscoveryError, Endpoint, ServiceInstance, address};
+use crate::{DiscoveryError, Endpoint, ServiceInstance, Tried, address};
 
 /// The instances of one service that requests can go to. Shared by everyone who calls the service.
 ///
@@ -36,6 +38,7 @@ pub struct Endpoints {
     /// Whether somebody asked for it since the last look.
     used: AtomicBool,
     updater: OnceLock<Updater>,
+    retry_budget: SharedBudget,
 }
 
 /// What became of a list.
@@ -59,6 +62,7 @@ impl Endpoints {
 
     /// The same, whose ejections are told to `events`.
     pub(crate) fn telling(service: ServiceKey, settings: Arc<ServiceSettings>, events: EjectionSender) -> Self {
+        let retry_budget = SharedBudget::new(settings.retry(), Instant::now());
         let ejector = Arc::new(Ejector::new(&settings, events, Instant::now(), fastrand::u64(..)));
         let reach = Reach::new(settings.selection().family(), address::own_addresses);
         let builder = Mutex::new(Builder::new(service.clone(), Arc::clone(&settings), reach, Arc::clone(&ejector)));
@@ -73,6 +77,7 @@ impl Endpoints {
             cross_cluster: AtomicU64::new(0),
             used: AtomicBool::new(true),
             updater: OnceLock::new(),
+            retry_budget,
         }
     }
 
@@ -161,6 +166,21 @@ impl Endpoints {
     #[must_use]
     pub fn is_known(&self) -> bool {
         self.current.load().is_some()
+    }
+
+    /// Whether there is an instance that takes requests and is not among those tried, whatever is preferred.
+    pub(crate) fn has_untried(&self, tried: &Tried) -> bool {
+        let current = self.current.load();
+        let Some(snapshot) = current.as_ref() else { return false };
+        tried.with_nodes(|nodes| {
+            let is_tried = |node: &Arc<Node>| nodes.iter().any(|tried| Arc::ptr_eq(tried, node));
+            snapshot.endpoints().map(|endpoint| endpoint.node()).any(|node| node.is_usable(0) && !is_tried(node))
+        })
+    }
+
+    /// What all callers of the service have together.
+    pub(crate) const fn retry_budget(&self) -> &SharedBudget {
+        &self.retry_budget
     }
 
     /// Everyone that a request can go to, whatever is preferred, sorted by address and cluster.

@@ -62,6 +62,10 @@ impl BalanceSettings {
         self.group.as_deref().unwrap_or(DEFAULT_GROUP)
     }
 
+    pub(crate) const fn default_settings(&self) -> &Arc<ServiceSettings> {
+        &self.default
+    }
+
     /// Those of a service.
     #[must_use]
     pub fn service(&self, service: &ServiceKey) -> Arc<ServiceSettings> {

@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use super::request_rules::RequestRules;
 use super::{Completion, Downgrade, ForwardedHeaders, HashOn, HostHeader, NodeSettings, Selection, Upkeep};
+use crate::RetrySettings;
 use crate::pick::{Policy, WeightedRandom};
 
 /// How requests to one service are spread.
@@ -14,6 +15,7 @@ pub struct ServiceSettings {
     requests: RequestRules,
     pub(super) selection: Selection,
     pub(super) upkeep: Upkeep,
+    retry: RetrySettings,
 }
 
 impl Default for ServiceSettings {
@@ -25,6 +27,7 @@ impl Default for ServiceSettings {
             requests: RequestRules::default(),
             selection: Selection::default(),
             upkeep: Upkeep::default(),
+            retry: RetrySettings::default(),
         }
     }
 }
@@ -74,6 +77,17 @@ impl ServiceSettings {
 
     pub(crate) const fn requests(&self) -> &RequestRules {
         &self.requests
+    }
+
+    /// When a failed call is repeated, default as [`RetrySettings`] says. It counts where [`crate::RetryNextLayer`] is used.
+    #[must_use]
+    pub fn with_retry(mut self, retry: RetrySettings) -> Self {
+        self.retry = retry;
+        self
+    }
+
+    pub(crate) const fn retry(&self) -> &RetrySettings {
+        &self.retry
     }
 
     pub(crate) fn policy(&self) -> &dyn Policy {

@@ -10,3 +10,4 @@ mod retry_after;
 pub use classify::Classify;
 pub(super) use judge::{Expected, Judge};
 pub use reply::Reply;
+pub(crate) use retry_after::retry_after;

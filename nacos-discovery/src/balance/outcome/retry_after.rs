@@ -7,7 +7,7 @@ use http::header::RETRY_AFTER;
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The pause that an answer asks for: `Retry-After` in seconds or as a date of HTTP. A date that is over is no pause.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+pub(crate) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let value = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     let digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
     let pause = if digits {

@@ -1,0 +1,56 @@
+use std::sync::Arc;
+
+use http::Request;
+use tower_layer::Layer;
+
+use super::RetryNext;
+use super::scope::{Scope, Unknown};
+use crate::{BalanceLayer, Directory};
+
+/// Repeats failed calls on the next instance, by the rules of [`crate::RetrySettings`]. It belongs above a [`BalanceLayer`].
+///
+/// The caller gets the response or the error of the last attempt untouched; what earlier attempts were answered is read as
+/// far as 64 KiB, so that their connections can be used again, or dropped. A response whose headers were handed out is never
+/// repeated. The service below gets an [`crate::Attempt`] with each request; a call that has one already is repeated by a
+/// layer above, and not by this one.
+///
+/// A timeout for single attempts belongs below the [`BalanceLayer`], which then learns of it; one above both limits the call
+/// as a whole.
+///
+/// What services share, the budget of repetitions among it, belongs to the [`Directory`]: all layers and clones on one
+/// directory have it in common.
+#[derive(Debug, Clone)]
+pub struct RetryNextLayer {
+    balance: BalanceLayer,
+    unknown: Arc<Unknown>,
+}
+
+impl RetryNextLayer {
+    /// With the services of a [`Directory`], or the one of a [`crate::Discovery`], which are named by `lb://` or a
+    /// [`nacos_client::ServiceKey`]. Calls that the balancer below finds the service of in another way are repeated by the
+    /// default settings; [`RetryNextLayer::above`] knows what it knows.
+    #[must_use]
+    pub fn new(directory: impl Into<Directory>) -> Self {
+        Self::above(&BalanceLayer::new(directory))
+    }
+
+    /// For use above this balancer: it finds the service of a request as that does.
+    #[must_use]
+    pub fn above(balance: &BalanceLayer) -> Self {
+        let settings = balance.directory().settings().default_settings();
+        Self { balance: balance.clone(), unknown: Arc::new(Unknown::new(Arc::clone(settings))) }
+    }
+
+    pub(super) fn scope<B>(&self, request: &Request<B>) -> Scope {
+        let endpoints = self.balance.endpoints_of(request);
+        endpoints.map_or_else(|| Scope::Unknown(Arc::clone(&self.unknown)), Scope::Service)
+    }
+}
+
+impl<S> Layer<S> for RetryNextLayer {
+    type Service = RetryNext<S>;
+
+    fn layer(&self, inner: S) -> RetryNext<S> {
+        RetryNext::new(inner, self.clone())
+    }
+}
