@@ -129,3 +129,86 @@ impl Breaker {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    const FAILURE: Input = Input::Failure { exceeded: None };
+    const OVERLOAD: Input = Input::Overload { exceeded: None };
+    const INPUTS: [Input; 6] = [Input::Success, FAILURE, OVERLOAD, Input::Cancelled, Input::Request, Input::Readmit];
+
+    fn step(breaker: Breaker, input: Input, now: Instant, room: bool) -> (Breaker, Option<EjectionKind>) {
+        let rules = EjectSettings::new().with_consecutive_failures(2);
+        breaker.step(input, &Moment { now, rules: &rules, room, random: 0.5 })
+    }
+
+    #[test]
+    fn only_the_arrows_of_the_picture_exist() {
+        let begin = Instant::now();
+        let pause = Pause { relapses: 0, length: Duration::from_secs(1) };
+        let until = begin + pause.length;
+        let states = [
+            ("healthy", Breaker::Healthy { failures: 0, since: begin, pause }),
+            ("ejected", Breaker::Ejected { until, pause }),
+            ("probing", Breaker::Probing { pause }),
+        ];
+        // What each input leads to before and after the end of the pause.
+        let expected = [
+            ("healthy", ["healthy"; 6], ["healthy"; 6]),
+            (
+                "ejected",
+                ["ejected", "ejected", "ejected", "ejected", "ejected", "healthy"],
+                ["ejected", "ejected", "ejected", "ejected", "probing", "healthy"],
+            ),
+            (
+                "probing",
+                ["healthy", "ejected", "ejected", "ejected", "probing", "healthy"],
+                ["healthy", "ejected", "ejected", "ejected", "probing", "healthy"],
+            ),
+        ];
+        for ((name, state), (of, before, after)) in states.into_iter().zip(expected) {
+            assert_eq!(name, of);
+            for (now, names) in [(begin, before), (until, after)] {
+                for (input, expected) in INPUTS.into_iter().zip(names) {
+                    let (next, _) = step(state, input, now, true);
+                    let next = match next {
+                        Breaker::Healthy { .. } => "healthy",
+                        Breaker::Ejected { .. } => "ejected",
+                        Breaker::Probing { .. } => "probing",
+                    };
+                    assert_eq!(next, expected, "{name}, {input:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn failures_eject_only_where_there_is_room_and_a_success_forgets_them() {
+        let now = Instant::now();
+        let breaker = Breaker::new(now);
+        let (one, told) = step(breaker, FAILURE, now, true);
+        assert_eq!(told, None);
+        assert_eq!(step(one, Input::Success, now, true).0, breaker);
+        let (two, told) = step(one, FAILURE, now, false);
+        assert!(told.is_none() && !two.is_closed());
+        let (three, told) = step(two, FAILURE, now, true);
+        assert!(three.is_closed());
+        let cause = EjectionCause::ConsecutiveFailures { failures: 3 };
+        let until = now + Duration::from_secs(1);
+        assert_eq!(told, Some(EjectionKind::Ejected { until, cause, relapses: 0 }));
+    }
+
+    #[test]
+    fn too_great_a_share_ejects_at_the_first_failure_and_also_by_overload() {
+        let now = Instant::now();
+        let exceeded = Some(Counts { failed: 6, calls: 10 });
+        for input in [Input::Failure { exceeded }, Input::Overload { exceeded }] {
+            let (breaker, told) = step(Breaker::new(now), input, now, true);
+            let cause = EjectionCause::FailureRate { failed: 6, calls: 10 };
+            assert!(matches!(told, Some(EjectionKind::Ejected { cause: of, .. }) if of == cause));
+            assert!(breaker.is_closed() && !step(Breaker::new(now), input, now, false).0.is_closed());
+        }
+    }
+}

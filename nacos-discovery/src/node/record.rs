@@ -17,14 +17,13 @@ pub(crate) struct Node {
     load: Load,
     seat: Seat,
     ejector: Arc<Ejector>,
-    since: Instant,
 }
 
 impl Node {
     /// Of an instance seen for the first time at `now`, which is taken for as fast as `seed`: the median of the others.
     pub(crate) fn new(now: Instant, seed: Option<Duration>, ejector: Arc<Ejector>) -> Self {
         let load = Load::new(seed, now, ejector.pace());
-        Self { load, seat: Seat::new(now, &ejector), ejector, since: now }
+        Self { load, seat: Seat::new(now, &ejector), ejector }
     }
 
     /// A call begins, if the instance takes one: the generation that it belongs to.
@@ -66,11 +65,6 @@ impl Node {
     pub(crate) fn cost(&self) -> f64 {
         let latency = self.load.latency(self.ejector.pace()).unwrap_or(UNKNOWN_LATENCY);
         f64::from(latency) * 1e9 * (f64::from(self.in_flight()) + 1.0)
-    }
-
-    /// When it was seen first.
-    pub(crate) fn since(&self) -> Instant {
-        self.since
     }
 
     pub(crate) const fn load(&self) -> &Load {

@@ -3,7 +3,10 @@
 mod ejecting;
 mod events;
 mod property;
+mod ramp;
 mod sharing;
+mod simulation;
+mod starving;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -45,7 +48,7 @@ impl Service {
 
     /// The next list.
     pub(super) fn list(&mut self, ports: impl IntoIterator<Item = u16>) {
-        let instances = ports.into_iter().map(|port| Arc::new(Instance::new(("10.0.0.1", port))));
+        let instances = ports.into_iter().map(|port| Arc::new(Instance::new(("127.0.0.1", port))));
         self.revision += 1;
         self.endpoints.apply(&ServiceList::new(self.revision, instances));
     }

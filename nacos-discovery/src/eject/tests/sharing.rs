@@ -101,7 +101,7 @@ async fn sc07_a_changed_weight_keeps_in_flight_estimate_and_ejection() {
     service.fail(1);
     let before = [1, 2].map(|port| service.endpoint(port));
     let known = before.each_ref().map(|at| (at.in_flight(), at.latency(), at.ejection()));
-    let heavier = [1, 2, 3].map(|port| Arc::new(Instance::new(("10.0.0.1", port)).weight(f64::from(port) + 1.0)));
+    let heavier = [1, 2, 3].map(|port| Arc::new(Instance::new(("127.0.0.1", port)).weight(f64::from(port) + 1.0)));
     service.endpoints.apply(&ServiceList::new(100, heavier));
     let after = [1, 2].map(|port| service.endpoint(port));
     assert_eq!(after.each_ref().map(|at| (at.in_flight(), at.latency(), at.ejection())), known);
