@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt::Debug;
 use std::future::pending;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use axum::Router;
@@ -13,56 +12,14 @@ use axum::http::header;
 use axum::response::{IntoResponse, Redirect};
 use axum::routing::{any, get};
 use http_body_util::BodyExt;
+use nacos_client::Instance;
 use nacos_discovery::adapters::hyper::{HyperBalanced, HyperSettings};
-use nacos_discovery::adapters::reqwest::ReqwestBalanced;
-use nacos_discovery::{BalanceError, BalanceLayer, Discovery, Registered};
-use nacos_server_min::Server;
+use nacos_discovery::{BalanceError, BalanceLayer, TransportFailure};
 use nacos_tests::wait::{eventually, in_time};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::task::AbortHandle;
 
 use crate::support::*;
-
-/// An application that serves a service, is registered, and calls itself.
-struct World {
-    address: SocketAddr,
-    discovery: Discovery,
-    serving: AbortHandle,
-    _registered: Registered,
-    _registry: Server,
-}
-
-impl World {
-    /// `service` is provided by `app`.
-    async fn of(service: &str, app: Router) -> Self {
-        let registry = registry().await;
-        let (listener, address) = listen().await;
-        let serving = tokio::spawn(async move { axum::serve(listener, app).await }).abort_handle();
-        let discovery = application(settings(&registry).service(service));
-        let registered = discovery.registrar().register(address).await.expect("the registry is there");
-        let world = Self { address, discovery, serving, _registered: registered, _registry: registry };
-        let endpoints = world.discovery.directory().endpoints(&world.discovery.service_key(service)).expect("a name");
-        eventually("the instance", async || (!endpoints.all().is_empty()).then_some(())).await;
-        world
-    }
-
-    fn web(&self) -> ReqwestBalanced {
-        self.discovery.reqwest(reqwest::Client::new())
-    }
-
-    /// Calls of the one instance that have not ended.
-    fn in_flight(&self, service: &str) -> u32 {
-        let key = self.discovery.service_key(service);
-        let endpoints = self.discovery.directory().endpoints(&key).expect("a name");
-        endpoints.all().iter().map(|endpoint| endpoint.in_flight()).sum()
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        self.serving.abort();
-    }
-}
+use crate::world::World;
 
 /// Answers with what it was asked.
 async fn echo(request: Request) -> impl IntoResponse {
@@ -185,6 +142,28 @@ async fn what_a_request_of_reqwest_says_reaches_the_instance() {
 }
 
 #[tokio::test]
+async fn a_service_is_looked_up_in_the_configured_group_or_the_one_that_the_request_names() {
+    let registry = registry().await;
+    let (listener, address) = listen().await;
+    let serving = tokio::spawn(async move { axum::serve(listener, Router::new().fallback(any(echo))).await });
+    let consumer = application(settings(&registry).group("G"));
+    let mut held = Vec::new();
+    for key in [("G", "orders"), ("H", "providers:com.acme.Orders:1.0")] {
+        let registration = consumer.nacos().service(key).unwrap().register(Instance::new(address)).unwrap();
+        registration.confirmed().await.unwrap();
+        held.push(registration);
+    }
+    let web = consumer.reqwest(reqwest::Client::new());
+    let configured = web.get("lb://orders/1").send().await.unwrap().json::<serde_json::Value>().await.unwrap();
+    assert_eq!(configured["target"], "/1");
+    let other = web.get("lb://whatever/2").service(("H", "providers:com.acme.Orders:1.0")).send().await.unwrap();
+    assert_eq!(other.json::<serde_json::Value>().await.unwrap()["target"], "/2");
+    let bare = consumer.http::<String>().get("lb://orders/3".parse().unwrap()).await.unwrap();
+    assert_eq!(whole(bare).await["target"], "/3");
+    serving.abort();
+}
+
+#[tokio::test]
 async fn a_call_through_reqwest_is_in_flight_until_its_body_has_ended() {
     let app = Router::new().route("/", get(|| async { Body::from("an order") })).route("/slow", get(never_ending));
     let world = World::of(SERVICE, app).await;
@@ -217,6 +196,7 @@ async fn time_limits_and_refused_connections_are_told_as_reqwest_tells_them() {
     let limit = Duration::from_millis(50);
     let error = world.web().get("lb://orders/silent").timeout(limit).send().await.unwrap_err();
     assert!(of_reqwest(&error).is_timeout() && !of_reqwest(&error).is_connect(), "{error:?}");
+    assert_eq!(error.failure(), Some(TransportFailure::Timeout));
     // On a busy machine it may strike before the head.
     match world.web().get("lb://orders/slow").timeout(limit).send().await {
         Ok(slow) => assert!(slow.text().await.unwrap_err().is_timeout(), "the limit holds for the body, too"),
@@ -228,7 +208,9 @@ async fn time_limits_and_refused_connections_are_told_as_reqwest_tells_them() {
     // Connections that are accepted or queued may outlive the listener for a moment.
     eventually("a refusal", async || {
         let error = world.web().get("lb://orders/silent").timeout(limit).send().await.unwrap_err();
-        of_reqwest(&error).is_connect().then_some(())
+        let refused = of_reqwest(&error).is_connect();
+        assert_eq!(error.failure() == Some(TransportFailure::Connect), refused, "{error:?}");
+        refused.then_some(())
     })
     .await;
 }

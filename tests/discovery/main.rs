@@ -7,3 +7,4 @@ mod registering;
 mod reporting;
 mod serving;
 mod support;
+mod world;

@@ -1,6 +1,9 @@
 //! Clients that balanced requests can go through, ready to use. Each is a feature.
 
+mod errors;
 #[cfg(feature = "hyper")]
 pub mod hyper;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
+
+pub(crate) use errors::failure;

@@ -88,6 +88,6 @@ impl Discovery {
     where
         B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
-        HyperBalanced::new(&HyperSettings::default(), &BalanceLayer::new(self))
+        HyperBalanced::new(&HyperSettings::default(), &BalanceLayer::new(self).group(self.config().group()))
     }
 }

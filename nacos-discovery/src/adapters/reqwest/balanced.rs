@@ -98,6 +98,6 @@ impl Discovery {
     /// [`Discovery::directory`].
     #[must_use]
     pub fn reqwest(&self, client: Client) -> ReqwestBalanced {
-        ReqwestBalanced::new(client, &BalanceLayer::new(self))
+        ReqwestBalanced::new(client, &BalanceLayer::new(self).group(self.config().group()))
     }
 }

@@ -12,6 +12,7 @@ use crate::TransportFailure;
 /// The layer itself takes a refused connection for [`TransportFailure::Connect`], an elapsed time of tokio or the operating
 /// system for [`TransportFailure::Timeout`] and every other error for [`TransportFailure::Broken`]; of answers, a status of
 /// 500 and above for a failure, 429, and 503 with `Retry-After`, for overload, and of gRPC the status in header or trailers.
+/// With the features `hyper` and `reqwest` it knows the errors of these clients as well.
 pub trait Classify: fmt::Debug + Send + Sync + 'static {
     /// What an error of the client below means. Asked for the error and then for each of its sources, so that
     /// `downcast_ref` is all it takes.

@@ -5,10 +5,14 @@ use tokio::time::error::Elapsed;
 
 use crate::TransportFailure;
 
-/// What an error means, as far as it can be told without knowing the client.
+/// What an error means, as far as it can be told without knowing the client, unless it is one of those that are known here.
 pub(super) fn failure(error: &(dyn Error + 'static)) -> Option<TransportFailure> {
     if error.is::<Elapsed>() {
         return Some(TransportFailure::Timeout);
+    }
+    #[cfg(any(feature = "hyper", feature = "reqwest"))]
+    if let Some(failure) = crate::adapters::failure(error) {
+        return Some(failure);
     }
     match error.downcast_ref::<io::Error>()?.kind() {
         // Only these two cannot come from a connection that was there: an unreachable network or host may be told of one
