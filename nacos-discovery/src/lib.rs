@@ -10,6 +10,7 @@
 //!
 //! * `axum`: `serve`, which serves an axum application from binding to leaving, and handlers for its operators.
 //! * `hyper`: `Discovery::http`, an HTTP client on hyper-util that may be asked for `lb://order-service/v1`.
+//! * `metrics`: numbers of calls and instances, for any recorder of the `metrics` crate.
 //! * `reqwest`: `Discovery::reqwest`, a reqwest client that may be asked for `lb://order-service/v1`, and reqwest as a tower service.
 
 // Public API.
@@ -21,6 +22,8 @@ mod discovery;
 mod eject;
 mod explain;
 mod facade;
+#[cfg(feature = "metrics")]
+pub mod metrics;
 mod pick;
 mod register;
 mod resolve;

@@ -3,6 +3,7 @@
 mod adapting;
 mod discovering;
 mod leaving;
+mod measuring;
 mod registering;
 mod reporting;
 mod serving;

@@ -1,0 +1,41 @@
+//! Numbers of the balancer for any recorder of the [`metrics`] crate, under the names that Spring Cloud LoadBalancer gives
+//! them with Micrometer.
+//!
+//! | name | kind | labels |
+//! |---|---|---|
+//! | `loadbalancer.requests.active` | gauge | those of the instance |
+//! | `loadbalancer.requests.success` | histogram, seconds | those of the instance and the request, `outcome`, `status` |
+//! | `loadbalancer.requests.failed` | histogram, seconds | those of the instance and the request, `exception` |
+//! | `loadbalancer.requests.discard` | counter | those of the service and the request, `exception` |
+//! | `loadbalancer.requests.cancelled` | counter, not in Spring | those of the instance, or of the service |
+//!
+//! * Labels of a service: `serviceId`, its name, and `group`, which Spring leaves out, as it knows only one.
+//! * Labels of an instance: those of its service, `serviceInstance.instanceId`, `.host`, `.port`.
+//! * Labels of a request: `method`, and `uri`, which is `UNKNOWN` unless [`MetricsHooks::with_uri`] is set: paths hold ids, and every
+//!   one would be a series of its own.
+//! * `success` is every answer, whatever its status, as in Spring: `outcome` and `status` tell them apart. An answer whose body
+//!   breaks off is `failed`. Attempts count one by one.
+//! * `exception` is one of a few words in the place of the class of Java: `Connect`, `Timeout`, `Broken`, or why nobody could be
+//!   chosen.
+//!
+//! Recorders for Prometheus write dots as underscores.
+//!
+//! # Examples
+//!
+//! ```no_run
+//! # fn example(discovery: nacos_discovery::Discovery) {
+//! use nacos_discovery::BalanceLayer;
+//! use nacos_discovery::metrics::MetricsHooks;
+//!
+//! let layer = BalanceLayer::new(&discovery).hooks(MetricsHooks::new());
+//! # drop(layer);
+//! # }
+//! ```
+
+mod exception;
+mod hooks;
+mod labels;
+mod names;
+
+pub use hooks::MetricsHooks;
+pub use names::describe;
