@@ -1,7 +1,10 @@
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use axum::Router;
+use axum::http::StatusCode;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
@@ -11,8 +14,23 @@ use tokio::task::JoinHandle;
 #[derive(Debug)]
 pub struct HttpService {
     addr: SocketAddr,
+    inside: Arc<Inside>,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<io::Result<()>>,
+}
+
+#[derive(Debug, Default)]
+struct Inside {
+    broken: AtomicBool,
+    calls: AtomicU64,
+}
+
+impl Inside {
+    fn answer(&self, addr: SocketAddr) -> (StatusCode, String) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let broken = self.broken.load(Ordering::Relaxed);
+        (if broken { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }, addr.to_string())
+    }
 }
 
 impl HttpService {
@@ -24,19 +42,36 @@ impl HttpService {
     pub async fn start(addr: SocketAddr) -> io::Result<Self> {
         let listener = TcpListener::bind(addr).await?;
         let addr = listener.local_addr()?;
-        let app = Router::new().route("/", get(move || async move { addr.to_string() }));
+        let inside = Arc::new(Inside::default());
+        let served = Arc::clone(&inside);
+        let app = Router::new().route("/", get(move || async move { served.answer(addr) }));
         let (stop, stopped) = oneshot::channel::<()>();
         // Ends when `stop` is sent or dropped, after the calls under way.
         let serving = tokio::spawn(async move {
             let stopped = async move { drop(stopped.await) };
             axum::serve(listener, app).with_graceful_shutdown(stopped).await
         });
-        Ok(Self { addr, stop, serving })
+        Ok(Self { addr, inside, stop, serving })
     }
 
     /// Where it listens.
     pub const fn addr(&self) -> SocketAddr {
         self.addr
+    }
+
+    /// Answers every call with status 500 from now on.
+    pub fn break_down(&self) {
+        self.inside.broken.store(true, Ordering::Relaxed);
+    }
+
+    /// Answers as before.
+    pub fn repair(&self) {
+        self.inside.broken.store(false, Ordering::Relaxed);
+    }
+
+    /// How many calls it has answered.
+    pub fn calls(&self) -> u64 {
+        self.inside.calls.load(Ordering::Relaxed)
     }
 
     /// Finishes the calls under way and ends.

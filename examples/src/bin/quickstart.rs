@@ -7,18 +7,15 @@
 #![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
 
 use std::collections::BTreeMap;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use examples::{Caller, HttpService, print_shares};
-use nacos_client::{Instance, NamingService, Registration, Select, Subscription};
+use examples::{Caller, Error, Provider, print_shares};
+use nacos_client::{NamingService, Select, Subscription};
 use nacos_server_min::Server;
-
-type Error = Box<dyn std::error::Error + Send + Sync>;
 
 const CALLS: u32 = 3_000;
 const WEIGHTS: [f64; 3] = [1.0, 2.0, 5.0];
-const FREE_PORT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
+const SERVICE: &str = "order-service";
 
 #[tokio::main]
 async fn main() -> Result<(), Error> {
@@ -28,11 +25,13 @@ async fn main() -> Result<(), Error> {
 
     let mut providers = Vec::new();
     for weight in WEIGHTS {
-        providers.push(Provider::start(&address, weight).await?);
+        let provider = Provider::start(&address, SERVICE, |instance| instance.weight(weight)).await?;
+        println!("a provider of weight {weight} listens on {}", provider.address());
+        providers.push(provider);
     }
 
     let nacos = NamingService::builder().servers([&address]).build()?;
-    let orders = nacos.service("order-service")?;
+    let orders = nacos.service(SERVICE)?;
     let mut changes = orders.subscribe(Select::healthy());
     wait_for(&mut changes, providers.len()).await?;
 
@@ -52,7 +51,8 @@ async fn main() -> Result<(), Error> {
     println!("the consumer saw one leave after {:.1} ms", milliseconds(seen? - stopped));
 
     let started = Instant::now();
-    let (seen, joined) = tokio::join!(wait_for(&mut changes, providers.len() + 1), Provider::start(&address, 3.0));
+    let joining = Provider::start(&address, SERVICE, |instance| instance.weight(3.0));
+    let (seen, joined) = tokio::join!(wait_for(&mut changes, providers.len() + 1), joining);
     providers.push(joined?);
     println!("the consumer saw another join after {:.1} ms", milliseconds(seen? - started));
 
@@ -62,32 +62,6 @@ async fn main() -> Result<(), Error> {
     nacos.shutdown(Duration::from_secs(5)).await;
     server.shutdown().await;
     Ok(())
-}
-
-/// One process's worth of provider: an HTTP service, and a client of its own that registers it.
-struct Provider {
-    http: HttpService,
-    nacos: NamingService,
-    registration: Registration,
-}
-
-impl Provider {
-    async fn start(server: &str, weight: f64) -> Result<Self, Error> {
-        let http = HttpService::start(FREE_PORT).await?;
-        let nacos = NamingService::builder().servers([server]).build()?;
-        let registration = nacos.service("order-service")?.register(Instance::new(http.addr()).weight(weight))?;
-        registration.confirmed().await?;
-        println!("a provider of weight {weight} listens on {}", http.addr());
-        Ok(Self { http, nacos, registration })
-    }
-
-    /// First out of the registry, then out of service: nobody is sent to a closed door.
-    async fn stop(self) -> Result<(), Error> {
-        self.registration.withdraw().await?;
-        self.nacos.shutdown(Duration::from_secs(5)).await;
-        self.http.stop().await?;
-        Ok(())
-    }
 }
 
 /// Waits until the subscription shows `count` instances, and says when that was.
