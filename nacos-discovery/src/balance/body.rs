@@ -10,7 +10,8 @@ use crate::TransportFailure;
 
 pin_project! {
     /// The body of a response, whose end is the end of the call: with the last byte, with the trailers, or by an error.
-    /// Dropping it before is the caller giving up.
+    /// Dropping it before is the caller giving up, unless the head said already that the instance failed: hardly anybody
+    /// reads such an answer.
     #[derive(Debug)]
     pub struct Tracked<B> {
         #[pin]
@@ -22,8 +23,24 @@ pin_project! {
 /// A call whose answer is being read.
 #[derive(Debug)]
 struct Open {
-    running: Running,
-    expected: Expected,
+    /// `None` once it has ended.
+    call: Option<(Running, Expected)>,
+}
+
+impl Open {
+    const fn new(running: Running, expected: Expected) -> Self {
+        Self { call: Some((running, expected)) }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        if let Some((running, expected)) = self.call.take()
+            && expected.is_bad()
+        {
+            running.ended(expected);
+        }
+    }
 }
 
 impl<B> Tracked<B> {
@@ -32,7 +49,7 @@ impl<B> Tracked<B> {
         Self { body, open: None }
     }
 
-    /// The body as the client below made it. The call, if it has not ended, ends as cancelled.
+    /// The body as the client below made it. The call, if it has not ended, ends as if this were dropped.
     pub fn into_inner(self) -> B {
         self.body
     }
@@ -45,7 +62,7 @@ impl<B: Body> Tracked<B> {
             running.ended(expected);
             return Self::untracked(body);
         }
-        Self { body, open: Some(Open { running, expected }) }
+        Self { body, open: Some(Open::new(running, expected)) }
     }
 }
 
@@ -56,7 +73,7 @@ impl<B: Body> Body for Tracked<B> {
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let mut this = self.project();
         let frame = ready!(this.body.as_mut().poll_frame(cx));
-        if let Some(Open { running, expected }) = this.open.take() {
+        if let Some((running, expected)) = this.open.take().and_then(|mut open| open.call.take()) {
             match &frame {
                 None => running.ended(expected),
                 Some(Err(_)) => running.failed(TransportFailure::Broken, None),
@@ -66,7 +83,7 @@ impl<B: Body> Body for Tracked<B> {
                     if trailers.is_some() || this.body.is_end_stream() {
                         running.ended(expected);
                     } else {
-                        *this.open = Some(Open { running, expected });
+                        *this.open = Some(Open::new(running, expected));
                     }
                 }
             }

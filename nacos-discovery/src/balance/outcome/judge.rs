@@ -67,6 +67,11 @@ fn of_status(status: StatusCode, headers: &HeaderMap) -> Reply {
 }
 
 impl Expected {
+    /// Whether the head alone says something bad of the instance.
+    pub(in crate::balance) const fn is_bad(&self) -> bool {
+        matches!(self, Self::Known(Reply::Failed | Reply::Overloaded { .. }))
+    }
+
     /// With the trailers of the answer.
     pub(in crate::balance) fn with_trailers(self, trailers: &HeaderMap) -> Self {
         match self {
