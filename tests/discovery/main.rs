@@ -1,11 +1,15 @@
 //! An application that registers, serves, watches others and leaves, against our server, through public paths only.
 
 mod adapting;
+mod calling;
 mod discovering;
+mod fault_server;
 mod leaving;
 mod measuring;
 mod registering;
 mod reporting;
+mod retrying;
+mod retrying_limits;
 mod serving;
 mod support;
 mod world;
