@@ -95,6 +95,12 @@ impl InMemoryDiscovery {
         self.state.send_modify(|state| state.change(|services| drop(services.remove(&key))));
     }
 
+    /// How many watches there are.
+    #[cfg(test)]
+    pub(crate) fn watches(&self) -> usize {
+        self.state.receiver_count()
+    }
+
     /// Lets every question fail with this reason; `None` ends that. Watches keep what they have.
     pub fn set_down(&self, reason: Option<&str>) {
         self.state.send_modify(|state| state.down = reason.map(str::to_owned));

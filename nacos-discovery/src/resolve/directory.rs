@@ -100,6 +100,11 @@ impl Directory {
         self.endpoints(service).map(discover)
     }
 
+    #[cfg(test)]
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     pub(crate) fn ejection_sender(&self) -> &EjectionSender {
         &self.shared.ejections
     }

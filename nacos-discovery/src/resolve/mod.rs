@@ -23,6 +23,8 @@ mod pacer;
 mod row;
 mod snapshot;
 mod source;
+#[cfg(test)]
+mod tests;
 mod updater;
 
 pub use directory::Directory;
