@@ -5,6 +5,7 @@ use std::time::Duration;
 use nacos_client::{ConfigError, NamingService, ServiceKey, ShutdownReport};
 
 use crate::register::Records;
+use crate::resolve::Directories;
 use crate::settings::BalanceSettings;
 use crate::{
     Directory, DiscoveryClient, DiscoveryConfig, Health, InMemoryDiscovery, NacosDiscovery, Registrar, Source,
@@ -36,6 +37,8 @@ struct Shared {
     nacos: NamingService,
     client: Arc<dyn DiscoveryClient>,
     directory: OnceLock<Directory>,
+    /// Those that were made by this, for the report.
+    directories: Directories,
     /// What was registered through this, for the report.
     records: Arc<Records>,
 }
@@ -65,6 +68,7 @@ impl Discovery {
                 nacos,
                 client,
                 directory: OnceLock::new(),
+                directories: Directories::default(),
                 records: Arc::default(),
             }),
         }
@@ -108,7 +112,9 @@ impl Discovery {
         let source: Arc<dyn Source> =
             if config.enabled() { Arc::new(self.shared.nacos.clone()) } else { Arc::new(InMemoryDiscovery::new()) };
         let settings = settings.with_default_cluster(config.cluster()).with_default_group(config.group());
-        Directory::new(source, settings)
+        let directory = Directory::new(source, settings);
+        self.shared.directories.add(&directory);
+        directory
     }
 
     /// Registers this application, once it listens.
@@ -122,7 +128,7 @@ impl Discovery {
     #[must_use]
     pub fn status(&self) -> StatusReport {
         let records = self.shared.records.read();
-        StatusReport::new(&self.shared.nacos, &records)
+        StatusReport::new(&self.shared.nacos, &records, &self.shared.directories.used())
     }
 
     /// Whether the registry answers: it is asked now, within the client's deadline.

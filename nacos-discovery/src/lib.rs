@@ -53,7 +53,9 @@ pub use discovery::{
     InstancesChange, MetadataView, NacosDiscovery, ServiceChanges, ServiceInstance, ServicesChange,
 };
 pub use eject::{EjectionCause, EjectionEvent, EjectionKind, EjectionListener, EjectionState, Ejections};
-pub use explain::{NearMiss, NearMisses};
+pub use explain::{
+    EjectionReport, ExplainedInstance, Explanation, ListState, NearMiss, NearMisses, Standing, Viewpoint,
+};
 pub use facade::Discovery;
 pub use node::{Endpoint, Outcome, Target, TransportFailure};
 pub use pick::{
@@ -70,4 +72,6 @@ pub use settings::{
     AddressFamily, BalanceSettings, Completion, Downgrade, EjectSettings, FailureRate, ForwardedHeaders, HashOn,
     HostHeader, Ports, ServiceSettings, SlowStart, Subset,
 };
-pub use status::{ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};
+pub use status::{
+    ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport, TrafficReport,
+};

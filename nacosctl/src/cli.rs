@@ -5,11 +5,13 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use nacos_client::{DEFAULT_CLUSTER, DEFAULT_GROUP, Protocol};
+use nacos_discovery::AddressFamily;
 
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  done, and something is wrong: `diff` found a difference, `doctor` a failed check
+  1  done, and something is wrong: `diff` found a difference, `doctor` a failed check,
+     `explain` nobody who takes requests
   2  wrong usage or setting
   3  no server answered in time
   4  a server refused, denied or failed
@@ -140,6 +142,8 @@ pub(crate) enum Command {
         #[arg(long, value_delimiter = ',', required = true)]
         nodes: Vec<String>,
     },
+    /// Tell which instances of a service a consumer's requests would go to, their shares, and why not to the others.
+    Explain(Explain),
     /// Find out what is wrong between here and the registry, or why a service is not seen.
     Doctor {
         /// A service that should have instances.
@@ -150,6 +154,49 @@ pub(crate) enum Command {
         /// The shell.
         shell: Shell,
     },
+}
+
+/// A consumer, and the service it calls.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Explain {
+    /// Name of the service.
+    pub(crate) service: String,
+    /// The consumer's own cluster, which it prefers; none if it is not given.
+    #[arg(short, long)]
+    pub(crate) cluster: Option<String>,
+    /// The consumer's own zone, which it prefers; none if it is not given.
+    #[arg(short, long)]
+    pub(crate) zone: Option<String>,
+    /// Addresses that the consumer can use; auto looks at this machine.
+    #[arg(short, long, value_enum, default_value_t = FamilyArg::Auto)]
+    pub(crate) family: FamilyArg,
+    /// Metadata key that holds the port to be called, such as gRPC_port; the registered port if it is not given.
+    #[arg(short, long, value_name = "KEY")]
+    pub(crate) port_key: Option<String>,
+}
+
+/// Which addresses can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FamilyArg {
+    /// Those of the families that this machine has an address of.
+    Auto,
+    /// IPv4.
+    Ipv4,
+    /// IPv6.
+    Ipv6,
+    /// Both.
+    Dual,
+}
+
+impl From<FamilyArg> for AddressFamily {
+    fn from(arg: FamilyArg) -> Self {
+        match arg {
+            FamilyArg::Auto => Self::Auto,
+            FamilyArg::Ipv4 => Self::Ipv4,
+            FamilyArg::Ipv6 => Self::Ipv6,
+            FamilyArg::Dual => Self::Dual,
+        }
+    }
 }
 
 /// One instance of a service.

@@ -3,6 +3,7 @@
 mod adapting;
 mod calling;
 mod discovering;
+mod explaining;
 mod fault_server;
 mod leaving;
 mod measuring;

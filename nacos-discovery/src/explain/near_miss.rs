@@ -12,6 +12,37 @@ pub enum NearMiss {
         /// Their addresses.
         instances: Vec<String>,
     },
+    /// The list has instances of weight 0, or of one that is no number.
+    Drained {
+        /// Their addresses.
+        instances: Vec<String>,
+    },
+    /// The list has instances that the registry takes for unhealthy.
+    Unhealthy {
+        /// Their addresses.
+        instances: Vec<String>,
+    },
+    /// The list has instances with addresses that cannot be used here.
+    NoUsableAddress {
+        /// Their addresses.
+        instances: Vec<String>,
+        /// What can be used: `IPv4`, `IPv6`, or `IPv4 and IPv6`.
+        usable: String,
+    },
+    /// The list has instances that a filter of the application leaves out.
+    Filtered {
+        /// What the filter calls itself.
+        filter: String,
+        /// Their addresses.
+        instances: Vec<String>,
+    },
+    /// Nobody of the own cluster takes requests, so others do.
+    OtherClusters {
+        /// The own cluster.
+        own: String,
+        /// The clusters whose instances take the requests.
+        clusters: Vec<String>,
+    },
     /// The registry has enabled instances that have not come to this process.
     NotListed {
         /// Their addresses.
@@ -75,6 +106,17 @@ impl NearMiss {
     pub fn seen(&self) -> String {
         match self {
             Self::Disabled { instances } => format!("the registry has disabled ones: {}", some(instances)),
+            Self::Drained { instances } => format!("there are some of weight 0: {}", some(instances)),
+            Self::Unhealthy { instances } => format!("there are unhealthy ones: {}", some(instances)),
+            Self::NoUsableAddress { instances, usable } => {
+                format!("there are some whose address cannot be used here, as only {usable} can: {}", some(instances))
+            }
+            Self::Filtered { filter, instances } => {
+                format!("the filter `{filter}` leaves out {}: {}", instances.len(), some(instances))
+            }
+            Self::OtherClusters { own, clusters } => {
+                format!("nobody of cluster {own} takes requests; those of {} do", clusters.join(", "))
+            }
             Self::NotListed { instances } => {
                 format!("the registry has enabled ones that have not come here: {}", some(instances))
             }
@@ -102,6 +144,22 @@ impl NearMiss {
     pub fn remedy(&self) -> String {
         match self {
             Self::Disabled { .. } => "enable one: `nacosctl set enabled`, the console, or its own status UP".to_owned(),
+            Self::Drained { .. } => "give one a weight above 0: `nacosctl set weight`, the console, or its own settings".to_owned(),
+            Self::Unhealthy { .. } => {
+                "do they still run? An ephemeral one must beat or keep its connection, a persistent one must answer the \
+                 server's checks"
+                    .to_owned()
+            }
+            Self::NoUsableAddress { usable, .. } => {
+                format!("let them register an address of {usable}, or set the address family, if this machine has a way there")
+            }
+            Self::Filtered { .. } => {
+                "let one register what the filter looks for, or let the filter be left out where it keeps none".to_owned()
+            }
+            Self::OtherClusters { .. } => {
+                "is the own cluster spelled right, and does it have providers (`spring.cloud.nacos.discovery.cluster-name`)?"
+                    .to_owned()
+            }
             Self::NotListed { .. } => {
                 "ask again in a moment; servers of a cluster may differ: `nacosctl diff`".to_owned()
             }
@@ -148,80 +206,4 @@ fn counted(instances: Option<u64>, healthy: Option<u64>) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn addresses(count: usize) -> Vec<String> {
-        (0..count).map(|at| format!("10.0.0.{at}:80")).collect()
-    }
-
-    #[test]
-    fn every_near_miss_says_what_there_is_and_what_to_do() {
-        let group = |instances, healthy| NearMiss::OtherGroup {
-            group: "payments".to_owned(),
-            name: "orders".to_owned(),
-            instances,
-            healthy,
-        };
-        let namespace = NearMiss::OtherNamespace {
-            namespace: "dev-id".to_owned(),
-            group: "G".to_owned(),
-            name: "orders".to_owned(),
-            instances: 1,
-            healthy: 0,
-        };
-        let similar =
-            |instances| NearMiss::SimilarName { group: "G".to_owned(), name: "order-service".to_owned(), instances };
-        let undeclared = NearMiss::UndeclaredNamespace {
-            namespace: "prod".to_owned(),
-            declared: vec!["public".to_owned(), "dev-id".to_owned()],
-        };
-        for (near_miss, expected) in [
-            (
-                NearMiss::Disabled { instances: addresses(7) },
-                "the registry has disabled ones: 10.0.0.0:80, 10.0.0.1:80, 10.0.0.2:80, 10.0.0.3:80, 10.0.0.4:80 and 2 more; \
-                 enable one: `nacosctl set enabled`, the console, or its own status UP",
-            ),
-            (
-                NearMiss::NotListed { instances: addresses(1) },
-                "the registry has enabled ones that have not come here: 10.0.0.0:80; ask again in a moment; servers of a \
-                 cluster may differ: `nacosctl diff`",
-            ),
-            (
-                group(Some(3), Some(2)),
-                "group payments has orders with 3 instances, 2 healthy; let consumer and provider name the same group, here \
-                 payments",
-            ),
-            (
-                group(None, None),
-                "group payments has orders; let consumer and provider name the same group, here payments",
-            ),
-            (
-                namespace,
-                "namespace dev-id has orders in group G with 1 instance, 0 healthy; let consumer and provider name the same \
-                 namespace, here dev-id",
-            ),
-            (
-                similar(Some(0)),
-                "there is order-service in group G, without instances; is order-service meant? Names differ by case, too",
-            ),
-            (
-                similar(Some(2)),
-                "there is order-service in group G with 2 instances; is order-service meant? Names differ by case, too",
-            ),
-            (
-                NearMiss::NamespaceName { name: "dev".to_owned(), id: "dev-id".to_owned() },
-                "dev is the name of a namespace, whose id is dev-id; set the id, dev-id",
-            ),
-            (undeclared, "prod: the namespace is not declared, those that are: public, dev-id; is it spelled right?"),
-        ] {
-            assert_eq!(near_miss.to_string(), expected);
-        }
-    }
-
-    #[test]
-    fn programs_read_its_kind() {
-        let json = serde_json::to_value(NearMiss::Disabled { instances: addresses(1) }).unwrap();
-        assert_eq!(json, serde_json::json!({ "kind": "disabled", "instances": ["10.0.0.0:80"] }));
-    }
-}
+mod tests;

@@ -7,7 +7,8 @@ use nacos_client::ServiceKey;
 
 use crate::DiscoveryError;
 
-/// No instance can take the request, and why. Where the source of lists is in trouble, its error is the `source()`.
+/// No instance can take the request, and why; [`crate::Discovery::explain`] tells it of each instance, and what may be meant
+/// instead. Where the source of lists is in trouble, its error is the `source()`.
 ///
 /// Two are equal if service and reason are.
 #[derive(Debug, Clone)]

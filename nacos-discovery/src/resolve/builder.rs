@@ -89,6 +89,11 @@ impl Builder {
         Content::new(&self.rows, &self.settings, seed, now)
     }
 
+    /// Which addresses can be used.
+    pub(super) const fn reach(&self) -> Reach {
+        self.reach
+    }
+
     /// How many times an instance was listed with a weight that is none.
     pub(super) const fn odd_weights(&self) -> u64 {
         self.odd_weights

@@ -18,7 +18,7 @@ use crate::{Discovery, DiscoveryError};
 /// requests come or not. A service that nobody asks for any longer is let go after its idle time.
 #[derive(Clone)]
 pub struct Directory {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 pub(super) struct Shared {

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 mod maintenance;
+mod viewing;
 
 use super::ServiceList;
 use super::builder::Builder;
@@ -233,11 +234,8 @@ impl Endpoints {
 
     #[cold]
     fn none(&self, snapshot: &Snapshot, cx: &PickContext<'_>) -> NoInstance {
-        let reason = match (&snapshot.empty, snapshot.status.stale_since()) {
-            _ if !snapshot.tiers.is_empty() => NoInstanceReason::AllTried { count: cx.tried().len() },
-            (NoInstanceReason::Stale { .. }, Some(since)) => NoInstanceReason::Stale { age: since.elapsed() },
-            (empty, _) => empty.clone(),
-        };
+        let tried = NoInstanceReason::AllTried { count: cx.tried().len() };
+        let reason = if snapshot.tiers.is_empty() { snapshot.refusal() } else { tried };
         NoInstance::new(self.service.clone(), reason).caused_by(self.trouble())
     }
 }

@@ -18,6 +18,7 @@ mod graveyard;
 mod idle;
 mod list;
 mod list_status;
+mod made;
 mod named;
 mod pacer;
 mod row;
@@ -26,10 +27,13 @@ mod source;
 #[cfg(test)]
 mod tests;
 mod updater;
+mod view;
 
 pub use directory::Directory;
 pub use discover::Change;
 pub use endpoints::{Applied, Endpoints};
 pub use list::ServiceList;
 pub use list_status::ListStatus;
+pub(crate) use made::Directories;
 pub use source::{Lists, Source};
+pub(crate) use view::View;

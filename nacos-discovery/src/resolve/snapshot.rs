@@ -54,6 +54,14 @@ impl Snapshot {
         ejector.settled(|| Picked::begin(self.tiers.iter().find_map(|tier| tier.any_taken(cx))?))
     }
 
+    /// Why there is no tier, as of now.
+    pub(super) fn refusal(&self) -> NoInstanceReason {
+        match (&self.empty, self.status.stale_since()) {
+            (NoInstanceReason::Stale { .. }, Some(since)) => NoInstanceReason::Stale { age: since.elapsed() },
+            (empty, _) => empty.clone(),
+        }
+    }
+
     /// All endpoints: those of the last tier.
     pub(super) fn endpoints(&self) -> impl Iterator<Item = &Arc<Endpoint>> {
         self.tiers.last().into_iter().flat_map(|tier| tier.members()).map(|member| member.endpoint())

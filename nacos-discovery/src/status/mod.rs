@@ -2,6 +2,8 @@
 
 mod health;
 mod report;
+mod traffic;
 
 pub use health::Health;
 pub use report::{ConnectionReport, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};
+pub use traffic::TrafficReport;

@@ -1,10 +1,11 @@
 use std::time::Instant;
 
-use nacos_client::{ConnectionStatus, NamingService, ServiceSnapshot, SubscribedService};
+use nacos_client::{ConnectionStatus, InstanceKey, NamingService, ServiceSnapshot, SubscribedService};
 use serde::Serialize;
 
-use crate::RegistrationState;
+use super::traffic::{TrafficReport, traffic};
 use crate::register::Record;
+use crate::{Directory, Endpoints, RegistrationState};
 
 /// How discovery is doing, as far as this process knows. It has no password and no key, so it can be shown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -99,6 +100,8 @@ pub struct SubscriptionReport {
 #[non_exhaustive]
 #[serde(rename_all = "camelCase")]
 pub struct InstanceReport {
+    #[serde(skip)]
+    key: InstanceKey,
     /// `ip:port`.
     pub address: String,
     /// Its cluster.
@@ -111,10 +114,14 @@ pub struct InstanceReport {
     pub enabled: bool,
     /// Whether it lives only as long as whoever registered it.
     pub ephemeral: bool,
+    /// What this process makes of it, where it may call it: a [`Directory`] of the [`crate::Discovery`] watches its service,
+    /// and nothing of the instance itself speaks against it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic: Option<TrafficReport>,
 }
 
 impl StatusReport {
-    pub(crate) fn new(nacos: &NamingService, records: &[Record]) -> Self {
+    pub(crate) fn new(nacos: &NamingService, records: &[Record], directories: &[Directory]) -> Self {
         let now = Instant::now();
         Self {
             namespace: nacos.config().namespace().as_str().to_owned(),
@@ -123,7 +130,11 @@ impl StatusReport {
             subscriptions: nacos
                 .subscribed_services()
                 .iter()
-                .map(|service| SubscriptionReport::new(service, nacos.peek(&service.key).as_deref(), now))
+                .map(|service| {
+                    let report = SubscriptionReport::new(service, nacos.peek(&service.key).as_deref(), now);
+                    report
+                        .with_traffic(directories.iter().find_map(|directory| directory.peek(&service.key)).as_deref())
+                })
                 .collect(),
         }
     }
@@ -183,17 +194,27 @@ impl SubscriptionReport {
             instances: instances.iter().map(|instance| InstanceReport::new(instance)).collect(),
         }
     }
+
+    fn with_traffic(mut self, endpoints: Option<&Endpoints>) -> Self {
+        let mut traffic = endpoints.map(traffic).unwrap_or_default();
+        for instance in &mut self.instances {
+            instance.traffic = traffic.remove(&instance.key);
+        }
+        self
+    }
 }
 
 impl InstanceReport {
     fn new(instance: &nacos_client::Instance) -> Self {
         Self {
+            key: instance.key(),
             address: instance.addr(),
             cluster: instance.cluster.clone(),
             weight: instance.weight,
             healthy: instance.healthy,
             enabled: instance.enabled,
             ephemeral: instance.ephemeral,
+            traffic: None,
         }
     }
 }

@@ -1,6 +1,7 @@
 //! One module for each family of commands.
 
 mod diff;
+mod explain;
 mod namespaces;
 mod set;
 mod show;
@@ -34,6 +35,7 @@ pub(crate) async fn run(cli: Cli, output: Output) -> Result<Done, Failure> {
         Command::Service(service) => set::service(&registry, output, service).await,
         Command::Namespaces(command) => namespaces::run(&registry, output, command).await,
         Command::Diff { service, nodes } => diff::diff(&registry, output, &service, &nodes).await,
+        Command::Explain(consumer) => explain::explain(&registry, output, &consumer).await,
         Command::Doctor { service } => doctor::doctor(&registry, output, service.as_deref()).await,
         Command::Completions { shell } => {
             // Into memory: it takes a reader who has seen enough for a bug.

@@ -6,12 +6,13 @@ use wiremock::{Mock, MockServer, ResponseTemplate, matchers};
 use super::support::{World, command, ctl, end, register, run, start};
 
 /// Every command that asks a server.
-const COMMANDS: [&[&str]; 15] = [
+const COMMANDS: [&[&str]; 16] = [
     &["services"],
     &["instances", "orders"],
     &["instances", "orders", "--all"],
     &["show", "orders"],
     &["watch", "orders"],
+    &["explain", "orders"],
     &["register", "orders", "10.0.0.1:80"],
     &["deregister", "orders", "10.0.0.1:80"],
     &["drain", "orders", "10.0.0.1:80"],
@@ -102,12 +103,13 @@ async fn a_wrong_namespace_is_told_with_those_that_are_declared() {
 
 #[tokio::test]
 async fn wrong_usage_ends_with_exit_code_2_before_anything_is_sent() {
-    let wrong: [&[&str]; 9] = [
+    let wrong: [&[&str]; 10] = [
         &["instances"],
         &["register", "orders", "10.0.0.1"],
         &["register", "orders", "10.0.0.1:80", "--weight", "20000"],
         &["register", "orders", "10.0.0.1:80", "-m", "novalue"],
         &["instances", "a b", "--namespace", "x y"],
+        &["explain", "orders", "--family", "ipx"],
         &["set", "enabled", "orders", "10.0.0.1:80", "maybe"],
         &["set", "weight", "orders", "10.0.0.1:80", "NaN"],
         &["--server", "host:99999", "services"],

@@ -3,6 +3,7 @@
 mod changing;
 mod comparing;
 mod diagnosing;
+mod explaining;
 mod failing;
 mod looking;
 mod recorded;

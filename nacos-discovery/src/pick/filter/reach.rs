@@ -50,6 +50,18 @@ impl Reach {
         scope(ip).map(|needed| needed <= own)
     }
 
+    /// What can be used, for people.
+    pub(crate) const fn name(self) -> &'static str {
+        match (self.v4, self.v6) {
+            (Scope::Site | Scope::Everywhere, Scope::Everywhere) => "IPv4 and IPv6",
+            (Scope::Site | Scope::Everywhere, Scope::Site) => "IPv4 and local IPv6",
+            (Scope::Site | Scope::Everywhere, _) => "IPv4",
+            (_, Scope::Everywhere) => "IPv6",
+            (_, Scope::Site) => "local IPv6",
+            _ => "loopback",
+        }
+    }
+
     /// Whether requests may leave by IPv6.
     pub(super) fn has_ipv6(self, ip: Ipv6Addr) -> bool {
         self.has(IpAddr::V6(ip)) == Some(true)
@@ -102,6 +114,8 @@ mod tests {
             (&[], [true, false, false, true, false]),
         ] {
             assert_eq!(usable(machine(own)), expected, "{own:?}");
+            assert_eq!(machine(own).name().contains("IPv4"), expected[0], "{own:?}");
+            assert_eq!(machine(own).name().contains("IPv6"), expected[2], "{own:?}");
         }
         assert_eq!(usable(Reach::new(AddressFamily::Auto, || None)), [true; 5], "nothing is known, nothing is refused");
     }

@@ -1,0 +1,116 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use nacos_client::{NamingService, ServiceKey};
+use tokio::time::{Instant, timeout};
+
+use super::see::see;
+use super::{Explanation, ListState, NearMisses, Viewpoint, assemble, listed};
+use crate::causes::with_causes;
+use crate::pick::{NoInstance, NoInstanceReason, Reach};
+use crate::settings::ServiceSettings;
+use crate::{Directory, Discovery, DiscoveryError, Endpoints, address};
+
+impl Directory {
+    /// Why requests to a service go where they go, or nowhere, from what this process knows. It asks nobody, and does not
+    /// begin to watch the service.
+    #[must_use]
+    pub fn explain(&self, service: &ServiceKey) -> Explanation {
+        match self.peek(service) {
+            Some(endpoints) => endpoints.explain(),
+            None => unwatched(service, &self.settings().service(service), "nobody has asked for it yet".to_owned()),
+        }
+    }
+
+    /// The same after waiting for the first list, and with what may be meant if no instance takes requests, for which the
+    /// registry of `nacos` is asked. Begins to watch the service. Each of both takes at most the client's deadline.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: it only asks.
+    pub async fn explain_by_asking(&self, nacos: &NamingService, service: &ServiceKey) -> Explanation {
+        let mut explanation = match self.known(service, nacos.config().timeouts().request).await {
+            Ok(endpoints) => endpoints.explain(),
+            Err(error) => unwatched(service, &self.settings().service(service), with_causes(&error)),
+        };
+        explanation.namespace = Some(nacos.config().namespace().to_string());
+        if !explanation.takes_requests() {
+            explanation.add(NearMisses::search(nacos, service).await);
+        }
+        explanation
+    }
+
+    async fn known(&self, service: &ServiceKey, limit: Duration) -> Result<Arc<Endpoints>, DiscoveryError> {
+        let endpoints = self.endpoints(service)?;
+        // That none has come in time is what the explanation then says.
+        let _ = timeout(limit, endpoints.ready()).await;
+        Ok(endpoints)
+    }
+}
+
+impl Discovery {
+    /// Why requests to a service go where they go, or nowhere, as [`Discovery::directory`] spreads them; the registry is asked
+    /// for what may be meant if no instance takes requests. For another directory see [`Directory::explain_by_asking`].
+    ///
+    /// # Examples
+    ///
+    /// ```no_run
+    /// # async fn example(discovery: nacos_discovery::Discovery) {
+    /// println!("{}", discovery.explain(&discovery.service_key("order-service")).await);
+    /// # }
+    /// ```
+    ///
+    /// # Cancel safety
+    /// Cancel safe: it only asks.
+    pub async fn explain(&self, service: &ServiceKey) -> Explanation {
+        self.directory().explain_by_asking(self.nacos(), service).await
+    }
+}
+
+impl Endpoints {
+    /// Why requests go where they go, or nowhere, from what this process knows.
+    #[must_use]
+    pub fn explain(&self) -> Explanation {
+        let now = Instant::now();
+        let Some(view) = self.view() else {
+            let reason = NoInstanceReason::Unknown { waited: self.settings().first_list_wait() };
+            let none = NoInstance::new(self.service().clone(), reason).caused_by(self.trouble());
+            return unwatched(self.service(), self.settings(), with_causes(&none));
+        };
+        let viewpoint = Viewpoint::new(self.settings(), view.reach);
+        let (seen, serving) = see(&view, now);
+        let ejected = || "all that could take requests are ejected for the moment".to_owned();
+        let no_instance = match (serving, &view.refusal) {
+            (_, Some(reason)) => Some(reason.to_string()),
+            (None, None) => Some(ejected()),
+            (Some(_), None) => None,
+        };
+        let near_misses = match serving {
+            None => listed::near_misses(&seen, &viewpoint),
+            Some(_) => listed::other_clusters(&seen, serving, &viewpoint).into_iter().collect(),
+        };
+        Explanation {
+            service: self.service().to_string(),
+            namespace: None,
+            list: Some(ListState::new(&view.status, now)),
+            no_instance,
+            instances: assemble::instances(seen, serving, &viewpoint),
+            viewpoint,
+            near_misses,
+            unseen: Vec::new(),
+        }
+    }
+}
+
+/// Of a service of which there is no list.
+fn unwatched(service: &ServiceKey, settings: &ServiceSettings, why: String) -> Explanation {
+    Explanation {
+        service: service.to_string(),
+        namespace: None,
+        viewpoint: Viewpoint::new(settings, Reach::new(settings.selection().family(), address::own_addresses)),
+        list: None,
+        no_instance: Some(why),
+        instances: Vec::new(),
+        near_misses: Vec::new(),
+        unseen: Vec::new(),
+    }
+}

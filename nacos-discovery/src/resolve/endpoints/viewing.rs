@@ -1,0 +1,18 @@
+use super::{Endpoints, lock};
+use crate::resolve::View;
+
+impl Endpoints {
+    /// What requests are spread over now; `None` before the first list.
+    pub(crate) fn view(&self) -> Option<View> {
+        let reach = lock(&self.builder).reach();
+        let current = self.current.load_full()?;
+        let tiers: Vec<_> = current.tiers.iter().map(|tier| tier.members().to_vec()).collect();
+        Some(View {
+            status: current.status,
+            verdicts: current.content.verdicts.clone(),
+            refusal: tiers.is_empty().then(|| current.refusal()),
+            tiers,
+            reach,
+        })
+    }
+}
