@@ -13,6 +13,8 @@ pub(crate) struct Seen {
     pub(crate) in_flight: u32,
     pub(crate) latency_ms: Option<f64>,
     pub(crate) ejection: Option<EjectionReport>,
+    /// Whether the request was there already.
+    pub(crate) tried: bool,
 }
 
 impl Seen {
@@ -21,6 +23,7 @@ impl Seen {
         match (self.verdict.tier(), serving) {
             (None, _) => Standing::LeftOut,
             (Some(_), _) if self.ejection.is_some() => Standing::Ejected,
+            (Some(_), _) if self.tried => Standing::Tried,
             (Some(_), None) => Standing::LeftOut,
             // Every tier has the ones before it.
             (Some(first), Some(serving)) if first <= serving => Standing::Serving,

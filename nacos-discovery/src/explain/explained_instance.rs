@@ -15,6 +15,8 @@ pub enum Standing {
     InReserve,
     /// It is left out for a while because requests to it failed.
     Ejected,
+    /// The request was there already.
+    Tried,
     /// Requests do not go there.
     LeftOut,
 }

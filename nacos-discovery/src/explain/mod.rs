@@ -15,7 +15,7 @@ mod viewpoint;
 
 // Needed by the implementation.
 mod assemble;
-mod explain;
+mod by_asking;
 mod likeness;
 mod listed;
 mod reason;

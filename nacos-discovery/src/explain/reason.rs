@@ -29,6 +29,7 @@ pub(super) fn reason(verdict: &Verdict, standing: Standing, around: Surroundings
             format!("in reserve: instances of zone {} are preferred", zone())
         }
         (Verdict::Eligible { .. }, Standing::InReserve) => "in reserve: others are preferred".to_owned(),
+        (_, Standing::Tried) => "the request was there already".to_owned(),
         (verdict, Standing::LeftOut) => left_out(verdict, viewpoint),
         _ => return None,
     })
@@ -77,6 +78,7 @@ mod tests {
         for (verdict, standing, expected) in [
             (&eligible, Standing::Serving, None),
             (&eligible, Standing::Ejected, None),
+            (&eligible, Standing::Tried, Some("the request was there already")),
             (&eligible, Standing::InReserve, Some("in reserve: others are preferred")),
             (&eligible, Standing::LeftOut, Some("nothing speaks against the instance itself")),
             (&zone, Standing::Serving, Some("zone a has nobody who takes requests")),

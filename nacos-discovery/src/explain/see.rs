@@ -6,11 +6,13 @@ use tokio::time::Instant;
 
 use super::EjectionReport;
 use super::assemble::Seen;
+use crate::ServiceInstance;
 use crate::pick::Member;
 use crate::resolve::View;
 
-/// The instances of a list with what their tables and this process's calls say, and the tier that is drawn from.
-pub(crate) fn see(view: &View, now: Instant) -> (Vec<Seen>, Option<usize>) {
+/// The instances of a list with what their tables and this process's calls say, and the tier that a request is drawn from
+/// that was sent to `tried` already.
+pub(crate) fn see(view: &View, tried: &[ServiceInstance], now: Instant) -> (Vec<Seen>, Option<usize>) {
     // Every tier has the ones before it.
     let members: BTreeMap<InstanceKey, &Member> = keyed(view.tiers.last());
     let mut seen: Vec<Seen> = view
@@ -26,11 +28,12 @@ pub(crate) fn see(view: &View, now: Instant) -> (Vec<Seen>, Option<usize>) {
                 weight: None,
                 in_flight: endpoint.map_or(0, |endpoint| endpoint.in_flight()),
                 latency_ms: endpoint.and_then(|endpoint| endpoint.latency()).map(milliseconds),
+                tried: tried.contains(instance),
                 ejection: endpoint.and_then(|endpoint| EjectionReport::new(endpoint.ejection(), now)),
             }
         })
         .collect();
-    let takes = seen.iter().filter(|one| one.ejection.is_none());
+    let takes = seen.iter().filter(|one| one.ejection.is_none() && !one.tried);
     let serving = takes.filter_map(|one| one.verdict.tier()).min().filter(|tier| *tier < view.tiers.len());
     let drawn = keyed(serving.and_then(|tier| view.tiers.get(tier)));
     for one in &mut seen {

@@ -20,6 +20,7 @@ fn seen(port: u16, cluster: &str, verdict: Verdict, weight: Option<f64>) -> Seen
         in_flight: 0,
         latency_ms: None,
         ejection: None,
+        tried: false,
     }
 }
 

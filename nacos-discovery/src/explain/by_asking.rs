@@ -9,7 +9,7 @@ use super::{Explanation, ListState, NearMisses, Viewpoint, assemble, listed};
 use crate::causes::with_causes;
 use crate::pick::{NoInstance, NoInstanceReason, Reach};
 use crate::settings::ServiceSettings;
-use crate::{Directory, Discovery, DiscoveryError, Endpoints, address};
+use crate::{Directory, Discovery, DiscoveryError, Endpoints, ServiceInstance, Tried, address};
 
 impl Directory {
     /// Why requests to a service go where they go, or nowhere, from what this process knows. It asks nobody, and does not
@@ -22,7 +22,16 @@ impl Directory {
         }
     }
 
-    /// The same after waiting for the first list, and with what may be meant if no instance takes requests, for which the
+    /// The same for the next attempt of a request that was sent to `tried` already.
+    #[must_use]
+    pub fn explain_retry(&self, service: &ServiceKey, tried: &Tried) -> Explanation {
+        match self.peek(service) {
+            Some(endpoints) => endpoints.explained(&tried.instances()),
+            None => self.explain(service),
+        }
+    }
+
+    /// What [`Directory::explain`] tells, after waiting for the first list, and with what may be meant if no instance takes requests, for which the
     /// registry of `nacos` is asked. Begins to watch the service. Each of both takes at most the client's deadline.
     ///
     /// # Cancel safety
@@ -70,6 +79,10 @@ impl Endpoints {
     /// Why requests go where they go, or nowhere, from what this process knows.
     #[must_use]
     pub fn explain(&self) -> Explanation {
+        self.explained(&[])
+    }
+
+    fn explained(&self, tried: &[ServiceInstance]) -> Explanation {
         let now = Instant::now();
         let Some(view) = self.view() else {
             let reason = NoInstanceReason::Unknown { waited: self.settings().first_list_wait() };
@@ -77,11 +90,11 @@ impl Endpoints {
             return unwatched(self.service(), self.settings(), with_causes(&none));
         };
         let viewpoint = Viewpoint::new(self.settings(), view.reach);
-        let (seen, serving) = see(&view, now);
-        let ejected = || "all that could take requests are ejected for the moment".to_owned();
+        let (seen, serving) = see(&view, tried, now);
         let no_instance = match (serving, &view.refusal) {
             (_, Some(reason)) => Some(reason.to_string()),
-            (None, None) => Some(ejected()),
+            (None, None) if !tried.is_empty() => Some(NoInstanceReason::AllTried { count: tried.len() }.to_string()),
+            (None, None) => Some("all that could take requests are ejected for the moment".to_owned()),
             (Some(_), None) => None,
         };
         let near_misses = match serving {
@@ -112,5 +125,38 @@ fn unwatched(service: &ServiceKey, settings: &ServiceSettings, why: String) -> E
         instances: Vec::new(),
         near_misses: Vec::new(),
         unseen: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use nacos_client::Instance;
+
+    use super::*;
+    use crate::{BalanceSettings, InMemoryDiscovery, Standing};
+
+    #[tokio::test]
+    async fn what_a_retry_finds_is_told_without_the_instances_that_it_tried() {
+        let instances = [Instance::new(("10.0.0.1", 80)), Instance::new(("10.0.0.2", 80)).cluster("c2")];
+        let known = InMemoryDiscovery::new().with("orders", instances);
+        let settings = ServiceSettings::default().with_own_cluster("DEFAULT");
+        let directory = Directory::new(Arc::new(known), BalanceSettings::new(settings));
+        let key = ServiceKey::new("", "orders");
+        let endpoints = directory.endpoints(&key).unwrap();
+        endpoints.ready().await.unwrap();
+        let standings = |of: &Explanation| of.instances.iter().map(|one| one.standing).collect::<Vec<_>>();
+
+        let tried = Tried::new();
+        assert_eq!(standings(&directory.explain_retry(&key, &tried)), [Standing::Serving, Standing::InReserve]);
+        tried.add(&endpoints.all()[0]);
+        let retry = directory.explain_retry(&key, &tried);
+        assert_eq!(standings(&retry), [Standing::Tried, Standing::Serving]);
+        assert_eq!(retry.instances[0].reason.as_deref(), Some("the request was there already"));
+        tried.add(&endpoints.all()[1]);
+        let none = directory.explain_retry(&key, &tried);
+        assert_eq!(none.no_instance.as_deref(), Some("all 2 were tried"));
+        assert_eq!(standings(&directory.explain(&key)), [Standing::Serving, Standing::InReserve]);
     }
 }
