@@ -11,8 +11,9 @@ use http_body_util::BodyExt;
 use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
 };
+use nacos_client::ServiceKey;
 use nacos_discovery::adapters::hyper::{HyperBalanced, HyperSettings};
-use nacos_discovery::metrics::MetricsHooks;
+use nacos_discovery::metrics::{InstanceGauges, MetricsHooks};
 use nacos_discovery::{BalanceError, BalanceLayer, TransportFailure};
 use nacos_tests::wait::eventually;
 
@@ -131,7 +132,8 @@ fn client(world: &World, hooks: MetricsHooks) -> HyperBalanced<String> {
 }
 
 async fn call(client: &HyperBalanced<String>, uri: &str) {
-    client.get(uri.parse().unwrap()).await.unwrap().into_body().collect().await.unwrap();
+    let answer = client.get(uri.parse().expect("a URI")).await.expect("an answer");
+    answer.into_body().collect().await.expect("a whole body");
 }
 
 /// LoadBalancerTags and MicrometerStatsLoadBalancerLifecycle of Spring Cloud Commons.
@@ -212,4 +214,41 @@ async fn a_path_is_a_label_only_where_it_is_asked_for_and_a_query_never() {
     let measured = numbers.of("loadbalancer.requests.success");
     assert!(measured.keys().all(|key| key.ends_with(",uri=/orders/7}")), "{measured:?}");
     assert!(!format!("{:?}", numbers.all).contains("secret"));
+}
+
+#[tokio::test]
+async fn instances_are_shown_as_they_are_and_as_nothing_once_they_have_left() {
+    let numbers = Numbers::default();
+    let _recorder = metrics::set_default_local_recorder(&numbers);
+    nacos_discovery::metrics::describe();
+    assert_eq!(
+        numbers.described.lock().expect("nothing panics under it")["loadbalancer.requests.success"],
+        Some(Unit::Seconds)
+    );
+    let world = World::of(SERVICE, app()).await;
+    let gauges = InstanceGauges::new(&world.discovery);
+    gauges.record();
+    let show = |name: &str| numbers.only(&format!("loadbalancer.instance.{name}"));
+    assert_eq!((show("in_flight"), show("weight"), show("ejected")), (0.0, 1.0, 0.0));
+
+    let client = client(&world, MetricsHooks::new());
+    let open = client.get("lb://orders/orders/7".parse().unwrap()).await.unwrap();
+    world.registered.update(|registration| registration.instance.weight = 5.0).await.unwrap();
+    eventually("the new weight", async || {
+        gauges.record();
+        (show("weight") == 5.0).then_some(())
+    })
+    .await;
+    assert_eq!(show("in_flight"), 1.0);
+    open.into_body().collect().await.unwrap();
+    gauges.record();
+    assert!(show("in_flight") == 0.0 && show("latency") > 0.0);
+
+    world.registered.update(|registration| registration.service = ServiceKey::new("", "elsewhere")).await.unwrap();
+    eventually("nothing", async || {
+        gauges.record();
+        (show("weight") == 0.0).then_some(())
+    })
+    .await;
+    assert_eq!(show("latency"), 0.0);
 }

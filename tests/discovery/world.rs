@@ -11,12 +11,12 @@ use tokio::task::AbortHandle;
 
 use crate::support::*;
 
-/// An application that serves a service, is _registered: registered, and calls itself.
+/// An application that serves a service, is registered, and calls itself.
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
     pub(crate) discovery: Discovery,
     pub(crate) serving: AbortHandle,
-    _registered: Registered,
+    pub(crate) registered: Registered,
     _registry: Server,
 }
 
@@ -28,7 +28,7 @@ impl World {
         let serving = tokio::spawn(async move { axum::serve(listener, app).await }).abort_handle();
         let discovery = application(settings(&registry).service(service));
         let registered = discovery.registrar().register(address).await.expect("the registry is there");
-        let world = Self { address, discovery, serving, _registered: registered, _registry: registry };
+        let world = Self { address, discovery, serving, registered, _registry: registry };
         let endpoints = world.discovery.directory().endpoints(&world.discovery.service_key(service)).expect("a name");
         eventually("the instance", async || (!endpoints.all().is_empty()).then_some(())).await;
         world

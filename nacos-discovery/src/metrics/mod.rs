@@ -8,6 +8,7 @@
 //! | `loadbalancer.requests.failed` | histogram, seconds | those of the instance and the request, `exception` |
 //! | `loadbalancer.requests.discard` | counter | those of the service and the request, `exception` |
 //! | `loadbalancer.requests.cancelled` | counter, not in Spring | those of the instance, or of the service |
+//! | `loadbalancer.instance.in_flight`, `.weight`, `.ejected`, `.latency` | gauges, not in Spring | those of the instance |
 //!
 //! * Labels of a service: `serviceId`, its name, and `group`, which Spring leaves out, as it knows only one.
 //! * Labels of an instance: those of its service, `serviceInstance.instanceId`, `.host`, `.port`.
@@ -18,6 +19,8 @@
 //! * `exception` is one of a few words in the place of the class of Java: `Connect`, `Timeout`, `Broken`, or why nobody could be
 //!   chosen.
 //!
+//! [`MetricsHooks`] count calls; [`InstanceGauges`] show instances as they are when somebody looks.
+//!
 //! Recorders for Prometheus write dots as underscores.
 //!
 //! # Examples
@@ -25,17 +28,22 @@
 //! ```no_run
 //! # fn example(discovery: nacos_discovery::Discovery) {
 //! use nacos_discovery::BalanceLayer;
-//! use nacos_discovery::metrics::MetricsHooks;
+//! use nacos_discovery::metrics::{InstanceGauges, MetricsHooks};
 //!
 //! let layer = BalanceLayer::new(&discovery).hooks(MetricsHooks::new());
+//! let gauges = InstanceGauges::new(&discovery);
+//! // Before each scrape:
+//! gauges.record();
 //! # drop(layer);
 //! # }
 //! ```
 
 mod exception;
+mod gauges;
 mod hooks;
 mod labels;
 mod names;
 
+pub use gauges::InstanceGauges;
 pub use hooks::MetricsHooks;
 pub use names::describe;
