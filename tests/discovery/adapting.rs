@@ -216,6 +216,32 @@ async fn time_limits_and_refused_connections_are_told_as_reqwest_tells_them() {
 }
 
 #[tokio::test]
+async fn a_call_that_finds_nobody_listening_is_repeated_on_the_next_instance_and_a_body_goes_along() {
+    let app = Router::new().route("/old", any(|| async { Redirect::temporary("/new") })).fallback(any(echo));
+    let world = World::of(SERVICE, app).await;
+    let (closed, nobody) = listen().await;
+    drop(closed);
+    let registration = world.discovery.nacos().service(SERVICE).unwrap().register(Instance::new(nobody).weight(1e4));
+    let registration = registration.unwrap();
+    registration.confirmed().await.unwrap();
+    let endpoints = world.discovery.directory().endpoints(&world.discovery.service_key(SERVICE)).unwrap();
+    eventually("both", async || (endpoints.all().len() == 2).then_some(())).await;
+
+    for body in ["in one piece", ""] {
+        let seen = world.web().post("lb://orders/old").body(body).send().await.unwrap();
+        let seen: serde_json::Value = seen.json().await.unwrap();
+        assert_eq!(
+            (&seen["target"], &seen["body"]),
+            (&"/new".into(), &body.into()),
+            "also where a redirect repeats it"
+        );
+        let request = http::Request::post("lb://orders/bare").body(body.to_owned()).unwrap();
+        assert_eq!(whole(world.discovery.http().request(request).await.unwrap()).await["body"], body);
+    }
+    assert_eq!(world.in_flight(SERVICE), 0);
+}
+
+#[tokio::test]
 async fn a_redirect_without_a_host_stays_with_the_instance_and_a_url_without_service_goes_where_it_says() {
     let app = Router::new().route("/old", get(|| async { Redirect::temporary("/new") })).fallback(any(echo));
     let world = World::of(SERVICE, app).await;

@@ -9,9 +9,10 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 use super::{HyperClient, HyperSettings};
-use crate::{Balance, BalanceError, BalanceLayer, Discovery, Tracked};
+use crate::{Balance, BalanceError, BalanceLayer, Discovery, ReplayBody, RetryNext, RetryNextLayer, Tracked};
 
-/// A client whose requests may name services, like `lb://order-service/v1`. Cheap to clone; clones share connections.
+/// A client whose requests may name services, like `lb://order-service/v1`, and are repeated on the next instance where that
+/// does no harm. Cheap to clone; clones share connections.
 ///
 /// # Examples
 ///
@@ -25,17 +26,18 @@ use crate::{Balance, BalanceError, BalanceLayer, Discovery, Tracked};
 /// # Ok(()) }
 /// ```
 pub struct HyperBalanced<B> {
-    service: Balance<HyperClient<B>>,
+    service: RetryNext<Balance<HyperClient<ReplayBody<B>>>>,
 }
 
 impl<B> HyperBalanced<B>
 where
     B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
 {
-    /// With these connections, and with the services and rules of a layer.
+    /// With these connections, and with the services and rules of a layer. Failed calls are repeated by the
+    /// [`crate::RetrySettings`] of their service.
     #[must_use]
     pub fn new(settings: &HyperSettings, layer: &BalanceLayer) -> Self {
-        Self { service: layer.layer(settings.build()) }
+        Self { service: RetryNextLayer::above(layer).layer(layer.layer(settings.build())) }
     }
 
     /// Sends a request to an instance, and waits for the head of the response.
@@ -88,6 +90,6 @@ impl Discovery {
     where
         B: Body<Data: Send, Error: Into<Box<dyn Error + Send + Sync>>> + Send + Unpin + 'static,
     {
-        HyperBalanced::new(&HyperSettings::default(), &BalanceLayer::new(self).group(self.config().group()))
+        HyperBalanced::new(&HyperSettings::default(), &BalanceLayer::new(self))
     }
 }

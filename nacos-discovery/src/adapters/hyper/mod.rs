@@ -1,6 +1,6 @@
 //! A ready HTTP client on [hyper-util](hyper_util), for those who work with plain `http` types.
 //!
-//! [`Discovery::http`](crate::Discovery::http) is the whole stack; [`HyperSettings`] makes the client alone, to go below
+//! [`Discovery::http`](crate::Discovery::http) is the whole stack, with repetitions; [`HyperSettings`] makes the client alone, to go below
 //! [`crate::BalanceLayer`] in a stack of one's own.
 //!
 //! # What to know

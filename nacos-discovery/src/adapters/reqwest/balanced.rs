@@ -4,11 +4,12 @@ use ::reqwest::{Client, IntoUrl, Method, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
+use super::body::set_aside;
 use super::{BalancedRequest, ReqwestService};
-use crate::{Balance, BalanceError, BalanceLayer, Discovery};
+use crate::{Balance, BalanceError, BalanceLayer, Discovery, RetryNext, RetryNextLayer};
 
-/// A [`Client`] whose requests may name services, like `lb://order-service/v1`. Cheap to clone; clones share the client's
-/// connections.
+/// A [`Client`] whose requests may name services, like `lb://order-service/v1`, and are repeated on the next instance where
+/// that does no harm. Cheap to clone; clones share the client's connections.
 ///
 /// # Examples
 ///
@@ -21,15 +22,17 @@ use crate::{Balance, BalanceError, BalanceLayer, Discovery};
 /// ```
 #[derive(Debug, Clone)]
 pub struct ReqwestBalanced {
-    service: Balance<ReqwestService>,
+    service: RetryNext<Balance<ReqwestService>>,
     client: Client,
 }
 
 impl ReqwestBalanced {
-    /// With this client, and with the services and rules of a layer.
+    /// With this client, and with the services and rules of a layer. Failed calls are repeated by the
+    /// [`crate::RetrySettings`] of their service.
     #[must_use]
     pub fn new(client: Client, layer: &BalanceLayer) -> Self {
-        Self { service: layer.layer(ReqwestService::new(client.clone())), client }
+        let balance = layer.layer(ReqwestService::new(client.clone()));
+        Self { service: RetryNextLayer::above(layer).layer(balance), client }
     }
 
     /// A `GET` request.
@@ -85,7 +88,11 @@ impl ReqwestBalanced {
         &self.client
     }
 
-    pub(super) async fn execute_http(&self, request: http::Request<::reqwest::Body>) -> Result<Response, BalanceError> {
+    pub(super) async fn execute_http(
+        &self,
+        mut request: http::Request<::reqwest::Body>,
+    ) -> Result<Response, BalanceError> {
+        set_aside(&mut request);
         let mut service = self.service.clone();
         poll_fn(|cx| Service::<http::Request<::reqwest::Body>>::poll_ready(&mut service, cx)).await?;
         let response = service.call(request).await?;
@@ -98,6 +105,6 @@ impl Discovery {
     /// [`Discovery::directory`].
     #[must_use]
     pub fn reqwest(&self, client: Client) -> ReqwestBalanced {
-        ReqwestBalanced::new(client, &BalanceLayer::new(self).group(self.config().group()))
+        ReqwestBalanced::new(client, &BalanceLayer::new(self))
     }
 }

@@ -11,6 +11,8 @@
 //! * **Names.** The URLs of reqwest write host names of `http:` and `https:` in small letters, those of `lb:` as they are. Names in
 //!   Nacos are case-sensitive: `lb://` is the form for names with capitals. Names that fit in no URL, and services of other groups, go
 //!   by [`BalancedRequest::service`].
+//! * **Repetitions.** [`ReqwestBalanced`] repeats failed calls by the [`crate::RetrySettings`] of their service; for a
+//!   [`ReqwestService`] put a [`crate::RetryNextLayer`] above the balancer.
 //! * **Time limits** are the client's and the request's, and count for each attempt, from the connection to the end of the body.
 //! * **Redirects** are followed by reqwest below the balancer: a `Location` without a host leads to the instance that sent it, one
 //!   that names a service by its name leads nowhere. `::reqwest::redirect::Policy::none()` hands them to the caller instead.

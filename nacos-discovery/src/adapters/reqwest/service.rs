@@ -7,7 +7,7 @@ use http::{Request, Response};
 use tower_service::Service;
 
 use super::ReqwestFuture;
-use super::body::into_reqwest;
+use super::body::of_request;
 
 /// A [`Client`] as a tower service, to go below [`crate::BalanceLayer`]. Cheap to clone.
 ///
@@ -51,7 +51,9 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> ReqwestFuture {
-        let request = ::reqwest::Request::try_from(request.map(into_reqwest));
+        let (mut head, body) = request.into_parts();
+        let body = of_request(&mut head.extensions, body);
+        let request = ::reqwest::Request::try_from(Request::from_parts(head, body));
         ReqwestFuture::new(request.map(|request| self.client.call(request)))
     }
 }
