@@ -1,6 +1,10 @@
 //! An application that registers, serves, watches others and leaves, against our server, through public paths only.
 
 mod adapting;
+mod balancing_calls;
+mod balancing_contract;
+mod balancing_membership;
+mod balancing_support;
 mod calling;
 mod discovering;
 mod explaining;

@@ -1,3 +1,4 @@
+use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -10,43 +11,22 @@ use crate::TransportFailure;
 
 pin_project! {
     /// The body of a response, whose end is the end of the call: with the last byte, with the trailers, or by an error.
-    /// Dropping it before is the caller giving up, unless the head said already that the instance failed: hardly anybody
-    /// reads such an answer.
+    ///
+    /// Dropping it before is the caller giving up, which says nothing of the instance. But where the head says already that
+    /// the instance failed, or the caller never asked for the body, the head is what counts: hardly anybody reads the body of
+    /// a 503, and many look at the status alone.
     #[derive(Debug)]
     pub struct Tracked<B> {
         #[pin]
         body: B,
-        open: Option<Open>,
-    }
-}
-
-/// A call whose answer is being read.
-#[derive(Debug)]
-struct Open {
-    /// `None` once it has ended.
-    call: Option<(Running, Expected)>,
-}
-
-impl Open {
-    const fn new(running: Running, expected: Expected) -> Self {
-        Self { call: Some((running, expected)) }
-    }
-}
-
-impl Drop for Open {
-    fn drop(&mut self) {
-        if let Some((running, expected)) = self.call.take()
-            && expected.is_bad()
-        {
-            running.ended(expected);
-        }
+        reading: Reading,
     }
 }
 
 impl<B> Tracked<B> {
     /// A body that nobody waits for.
     pub(super) const fn untracked(body: B) -> Self {
-        Self { body, open: None }
+        Self { body, reading: Reading { stage: Stage::Ended } }
     }
 
     /// The body as the client below made it. The call, if it has not ended, ends as if this were dropped.
@@ -62,7 +42,7 @@ impl<B: Body> Tracked<B> {
             running.ended(expected);
             return Self::untracked(body);
         }
-        Self { body, open: Some(Open::new(running, expected)) }
+        Self { body, reading: Reading { stage: Stage::Unread(running, expected) } }
     }
 }
 
@@ -72,22 +52,9 @@ impl<B: Body> Body for Tracked<B> {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let mut this = self.project();
+        this.reading.begin();
         let frame = ready!(this.body.as_mut().poll_frame(cx));
-        if let Some((running, expected)) = this.open.take().and_then(|mut open| open.call.take()) {
-            match &frame {
-                None => running.ended(expected),
-                Some(Err(_)) => running.failed(TransportFailure::Broken, None),
-                Some(Ok(frame)) => {
-                    let trailers = frame.trailers_ref();
-                    let expected = trailers.map_or(expected, |trailers| expected.with_trailers(trailers));
-                    if trailers.is_some() || this.body.is_end_stream() {
-                        running.ended(expected);
-                    } else {
-                        *this.open = Some(Open::new(running, expected));
-                    }
-                }
-            }
-        }
+        this.reading.advance(&frame, || this.body.is_end_stream());
         Poll::Ready(frame)
     }
 
@@ -97,5 +64,65 @@ impl<B: Body> Body for Tracked<B> {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+/// How far the answer of a call was read. Dropping it ends the call, if nothing has.
+#[derive(Debug)]
+struct Reading {
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// Nobody asked for it. → `Begun` when somebody does.
+    Unread(Running, Expected),
+    /// → `Ended` with the end of the body.
+    Begun(Running, Expected),
+    /// The call has ended.
+    Ended,
+}
+
+impl Reading {
+    fn take(&mut self) -> Stage {
+        mem::replace(&mut self.stage, Stage::Ended)
+    }
+
+    /// Somebody asks for a part of it.
+    fn begin(&mut self) {
+        if let Stage::Unread(..) = self.stage
+            && let Stage::Unread(running, expected) = self.take()
+        {
+            self.stage = Stage::Begun(running, expected);
+        }
+    }
+
+    /// A part of it came.
+    fn advance<D, E>(&mut self, frame: &Option<Result<Frame<D>, E>>, is_last: impl FnOnce() -> bool) {
+        let Stage::Begun(running, expected) = self.take() else { return };
+        match frame {
+            None => running.ended(expected),
+            Some(Err(_)) => running.failed(TransportFailure::Broken, None),
+            Some(Ok(frame)) => {
+                let trailers = frame.trailers_ref();
+                let expected = trailers.map_or(expected, |trailers| expected.with_trailers(trailers));
+                if trailers.is_some() || is_last() {
+                    running.ended(expected);
+                } else {
+                    self.stage = Stage::Begun(running, expected);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        match self.take() {
+            Stage::Unread(running, expected @ Expected::Known(_)) => running.ended_by_head(expected),
+            Stage::Begun(running, expected) if expected.is_bad() => running.ended(expected),
+            // What is dropped here is cancelled.
+            Stage::Unread(..) | Stage::Begun(..) | Stage::Ended => {}
+        }
     }
 }

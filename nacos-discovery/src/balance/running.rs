@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::time::Duration;
 
 use http::StatusCode;
 use tokio::time::Instant;
@@ -18,12 +19,14 @@ pub(super) struct Running {
     observer: Observer,
     span: Span,
     started: Instant,
+    /// From the start to the head of the answer.
+    to_head: Duration,
     completion: Completion,
 }
 
 impl Running {
     pub(super) fn new(picked: Picked, observer: Observer, span: Span, completion: Completion) -> Self {
-        Self { picked, observer, span, started: Instant::now(), completion }
+        Self { picked, observer, span, started: Instant::now(), to_head: Duration::ZERO, completion }
     }
 
     pub(super) fn enter(&self) -> Entered<'_> {
@@ -44,6 +47,7 @@ impl Running {
 
     /// The head of the answer is there.
     pub(super) fn answered(&mut self, status: StatusCode) {
+        self.to_head = self.started.elapsed();
         self.observer.answered(status);
     }
 
@@ -54,11 +58,10 @@ impl Running {
         self.finish(outcome, now, None);
     }
 
-    /// The head of the answer is there, and nothing else counts.
+    /// Nothing but the head of the answer counts.
     pub(super) fn ended_by_head(self, expected: Expected) {
-        let now = Instant::now();
-        let outcome = expected.outcome_of_head(now.duration_since(self.started));
-        self.finish(outcome, now, None);
+        let outcome = expected.outcome_of_head(self.to_head);
+        self.finish(outcome, Instant::now(), None);
     }
 
     /// There was no whole answer.

@@ -68,11 +68,10 @@ impl Shared {
     }
 }
 
-/// Which attempt of the request it is: as a layer above says, or by the instances it was sent to before.
+/// Which attempt of the request it is: as the layer that repeats it says, or by the instances it was sent to before.
 fn attempt<B>(request: &Request<B>) -> u32 {
-    if let Some(attempt) = request.extensions().get::<Attempt>() {
-        return attempt.number();
-    }
-    let before = request.extensions().get::<Tried>().map_or(0, Tried::len);
-    u32::try_from(before).unwrap_or(u32::MAX).saturating_add(1)
+    let extensions = request.extensions();
+    let before = || extensions.get::<Tried>().map_or(0, Tried::len);
+    let counted = || u32::try_from(before()).unwrap_or(u32::MAX).saturating_add(1);
+    extensions.get::<Attempt>().copied().map_or_else(counted, Attempt::number)
 }
