@@ -70,16 +70,16 @@ impl FaultServer {
 
     /// Requests of which at least a byte came.
     pub(crate) fn touched(&self) -> usize {
-        self.log.lock().unwrap().touched
+        self.log.lock().expect("no test failed with it").touched
     }
 
     pub(crate) fn connections(&self) -> usize {
-        self.log.lock().unwrap().connections
+        self.log.lock().expect("no test failed with it").connections
     }
 
     /// Requests that came as a whole.
     pub(crate) fn received(&self) -> Vec<Received> {
-        self.log.lock().unwrap().whole.clone()
+        self.log.lock().expect("no test failed with it").whole.clone()
     }
 }
 
@@ -93,7 +93,7 @@ async fn accept(listener: TcpListener, behaviour: Behaviour, log: Arc<Mutex<Log>
     let mut connections = tokio::task::JoinSet::new();
     loop {
         let (stream, _) = listener.accept().await.expect("a listener accepts");
-        log.lock().unwrap().connections += 1;
+        log.lock().expect("no test failed with it").connections += 1;
         let (behaviour, log) = (behaviour.clone(), Arc::clone(&log));
         connections.spawn(async move {
             // A client that goes away ends the connection, and is no failure of a test.
@@ -105,7 +105,7 @@ async fn accept(listener: TcpListener, behaviour: Behaviour, log: Arc<Mutex<Log>
 async fn serve(mut stream: TcpStream, behaviour: &Behaviour, log: &Mutex<Log>) -> std::io::Result<()> {
     loop {
         let first = stream.read_u8().await?;
-        log.lock().unwrap().touched += 1;
+        log.lock().expect("no test failed with it").touched += 1;
         if *behaviour == Behaviour::Reset {
             // What was sent and not read makes the system answer with a reset.
             stream.readable().await?;
@@ -117,7 +117,7 @@ async fn serve(mut stream: TcpStream, behaviour: &Behaviour, log: &Mutex<Log>) -
             std::future::pending::<()>().await;
         }
         let received = read_request(&mut stream, &head).await?;
-        log.lock().unwrap().whole.push(received);
+        log.lock().expect("no test failed with it").whole.push(received);
         match behaviour {
             Behaviour::Answer(status, body) => {
                 let head = format!("HTTP/1.1 {status} Told\r\nx-from: {}\r\n", stream.local_addr()?);
@@ -146,10 +146,11 @@ async fn read_request(stream: &mut TcpStream, head: &str) -> std::io::Result<Rec
     let mut lines = head.split("\r\n");
     let method = lines.next().and_then(|line| line.split(' ').next()).expect("a method").parse().expect("a method");
     let fields = lines.filter_map(|line| line.split_once(": "));
-    let headers: HeaderMap = fields.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
+    let headers: HeaderMap =
+        fields.map(|(name, value)| (name.parse().expect("a name"), value.parse().expect("a value"))).collect();
     let mut body = Vec::new();
     if let Some(length) = headers.get("content-length") {
-        body.resize(length.to_str().unwrap().parse().expect("a length"), 0);
+        body.resize(length.to_str().expect("digits").parse().expect("a length"), 0);
         stream.read_exact(&mut body).await?;
     } else if headers.contains_key("transfer-encoding") {
         while let Some(chunk) = read_chunk(stream).await? {
@@ -164,7 +165,7 @@ async fn read_chunk(stream: &mut TcpStream) -> std::io::Result<Option<Vec<u8>>> 
     while !size.ends_with(b"\r\n") {
         size.push(stream.read_u8().await?);
     }
-    let size = usize::from_str_radix(std::str::from_utf8(&size).unwrap().trim(), 16).expect("a size");
+    let size = usize::from_str_radix(std::str::from_utf8(&size).expect("digits").trim(), 16).expect("a size");
     let mut chunk = vec![0; size + 2];
     stream.read_exact(&mut chunk).await?;
     chunk.truncate(size);

@@ -5,6 +5,7 @@ mod balancing_calls;
 mod balancing_contract;
 mod balancing_membership;
 mod balancing_support;
+mod below;
 mod calling;
 mod discovering;
 mod explaining;

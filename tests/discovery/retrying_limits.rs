@@ -3,120 +3,20 @@
 use std::collections::HashSet;
 use std::future::pending;
 use std::io;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use bytes::Bytes;
 use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
 use http::{Method, Request, Response, StatusCode};
-use http_body_util::Empty;
-use nacos_client::Instance;
-use nacos_discovery::{
-    Attempt, Balance, BalanceError, BalanceLayer, BalanceSettings, Directory, RetryNext, RetryNextLayer, RetrySettings,
-    ServiceSettings, Tried,
-};
+use nacos_discovery::{BalanceLayer, BalanceSettings, CallInfo, Directory, Hooks, RetryNextLayer, RetrySettings};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use crate::below::*;
 use crate::calling::*;
-
-type Body = Empty<Bytes>;
-type Reply = BoxFuture<'static, io::Result<Response<Body>>>;
-
-/// What the client below was asked, and how it answers.
-#[derive(Clone)]
-struct Below {
-    calls: Arc<Mutex<Vec<Call>>>,
-    answer: Arc<dyn Fn(&Call) -> Reply + Send + Sync>,
-}
-
-#[derive(Debug, Clone)]
-struct Call {
-    authority: String,
-    attempt: Option<u32>,
-    tried: Option<usize>,
-    at: Instant,
-}
-
-impl Below {
-    fn answering(answer: impl Fn(&Call) -> Reply + Send + Sync + 'static) -> Self {
-        Self { calls: Arc::default(), answer: Arc::new(answer) }
-    }
-
-    fn always(status: StatusCode) -> Self {
-        Self::answering(move |_| reply(status))
-    }
-
-    fn broken() -> Self {
-        Self::answering(|_| async { Err(io::ErrorKind::ConnectionReset.into()) }.boxed())
-    }
-
-    fn calls(&self) -> Vec<Call> {
-        self.calls.lock().unwrap().clone()
-    }
-
-    fn count(&self) -> usize {
-        self.calls.lock().unwrap().len()
-    }
-}
-
-impl<B> Service<Request<B>> for Below {
-    type Response = Response<Body>;
-    type Error = io::Error;
-    type Future = Reply;
-
-    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
-        std::task::Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: Request<B>) -> Reply {
-        let call = Call {
-            authority: request.uri().authority().expect("it was balanced").to_string(),
-            attempt: request.extensions().get().map(|attempt: &Attempt| attempt.number()),
-            tried: request.extensions().get().map(Tried::len),
-            at: Instant::now(),
-        };
-        self.calls.lock().unwrap().push(call.clone());
-        (self.answer)(&call)
-    }
-}
-
-fn reply(status: StatusCode) -> Reply {
-    headed(status, &[])
-}
-
-fn headed(status: StatusCode, headers: &[(&'static str, &str)]) -> Reply {
-    let mut response = Response::new(Body::new());
-    *response.status_mut() = status;
-    for (name, value) in headers {
-        response.headers_mut().insert(*name, value.parse().expect("a value"));
-    }
-    async { Ok(response) }.boxed()
-}
-
-fn instances(count: u8) -> impl Iterator<Item = Instance> {
-    (1..=count).map(|host| Instance::new((format!("10.0.0.{host}"), 8080)))
-}
-
-/// Nothing is ejected, so that every instance is there for every call.
-fn with(retry: RetrySettings) -> ServiceSettings {
-    ServiceSettings::default().with_ejection(None).with_retry(retry)
-}
-
-fn stack(directory: &Directory, below: &Below) -> RetryNext<Balance<Below>> {
-    RetryNextLayer::new(directory).layer(BalanceLayer::new(directory).layer(below.clone()))
-}
-
-fn request(method: Method) -> Request<Body> {
-    Request::builder().method(method).uri(format!("lb://{CALLED}/")).body(Body::new()).expect("a request")
-}
-
-async fn get(directory: &Directory, below: &Below) -> Result<Response<impl Sized + use<>>, BalanceError> {
-    send(&mut stack(directory, below), request(Method::GET)).await
-}
 
 #[tokio::test(start_paused = true)]
 async fn sc14_the_instances_of_a_call_are_distinct() {
@@ -229,6 +129,66 @@ async fn attempts_are_numbered_for_the_services_below() {
     assert!(get(&directory, &below).await.is_err());
     let seen: Vec<_> = below.calls().iter().map(|call| (call.attempt, call.tried)).collect();
     assert_eq!(seen, [(Some(1), Some(1)), (Some(2), Some(2)), (Some(3), Some(3))]);
+}
+
+/// Keeps the numbers of the attempts that it is told of.
+#[derive(Debug, Default)]
+struct Numbers(Arc<Mutex<Vec<u32>>>);
+
+impl Hooks for Numbers {
+    fn start(&self, call: &CallInfo) {
+        self.0.lock().expect("no test failed with it").push(call.attempt());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn hooks_are_told_the_number_of_each_attempt_also_of_those_at_the_same_instance() {
+    let settings = RetrySettings::default().with_attempts(3).with_same_node_retries(2);
+    let directory = directory(instances(1), with(settings));
+    let numbers = Arc::default();
+    let balance = BalanceLayer::new(&directory).hooks(Numbers(Arc::clone(&numbers)));
+    let mut client = RetryNextLayer::above(&balance).layer(balance.layer(Below::broken()));
+    assert!(send(&mut client, request(Method::GET)).await.is_err());
+    assert_eq!(*numbers.lock().unwrap(), [1, 2, 3]);
+}
+
+/// Ready for one call, and then no more.
+#[derive(Clone)]
+struct Once {
+    below: Below,
+    left: Arc<AtomicU32>,
+}
+
+impl<B> Service<Request<B>> for Once {
+    type Response = Response<Body>;
+    type Error = io::Error;
+    type Future = Reply;
+
+    fn poll_ready(&mut self, _: &mut std::task::Context<'_>) -> std::task::Poll<io::Result<()>> {
+        if self.left.load(Ordering::SeqCst) == 0 { std::task::Poll::Pending } else { std::task::Poll::Ready(Ok(())) }
+    }
+
+    fn call(&mut self, request: Request<B>) -> Reply {
+        self.left.fetch_sub(1, Ordering::SeqCst);
+        self.below.call(request)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_does_not_become_ready_is_waited_for_until_the_deadline() {
+    let settings = RetrySettings::default().with_deadline(Duration::from_secs(4)).with_budget(0, 1);
+    let directory = directory(instances(2), with(settings));
+    let below = Below::always(StatusCode::BAD_GATEWAY);
+    let balance = BalanceLayer::new(&directory);
+    let began = Instant::now();
+    for call in 1..=20 {
+        let once = Once { below: below.clone(), left: Arc::new(AtomicU32::new(1)) };
+        let mut client = RetryNextLayer::above(&balance).layer(balance.layer(once));
+        let response = send(&mut client, request(Method::GET)).await.unwrap();
+        assert_eq!((response.status(), below.count()), (StatusCode::BAD_GATEWAY, call));
+    }
+    // Each of them was granted a repetition and gave it back: with a budget of ten, twenty waited.
+    assert_eq!(began.elapsed().as_secs(), 80);
 }
 
 #[tokio::test(start_paused = true)]

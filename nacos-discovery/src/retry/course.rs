@@ -107,6 +107,11 @@ where
         true
     }
 
+    /// How long another attempt may still begin.
+    pub(super) fn until_deadline(&self) -> Duration {
+        self.scope.settings().deadline().saturating_sub(self.began.elapsed())
+    }
+
     /// Ends the course before an attempt that was granted.
     pub(super) fn give_up(&self) {
         self.scope.budget().put_back(Instant::now());

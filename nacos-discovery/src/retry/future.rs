@@ -40,8 +40,8 @@ pin_project! {
         Calling { #[pin] future: F },
         // Until the next attempt may begin.
         Pausing { #[pin] pause: Sleep },
-        // Until the client can take it.
-        Readying,
+        // Until the client can take it, or it is too late.
+        Readying { #[pin] limit: Sleep },
     }
 }
 
@@ -59,8 +59,12 @@ where
 }
 
 impl<F> Step<F> {
-    fn before_next(pause: Duration) -> Self {
-        if pause.is_zero() { Self::Readying } else { Self::Pausing { pause: sleep(pause) } }
+    fn before_next(pause: Duration, deadline: Duration) -> Self {
+        if pause.is_zero() { Self::readying(deadline) } else { Self::Pausing { pause: sleep(pause) } }
+    }
+
+    fn readying(limit: Duration) -> Self {
+        Self::Readying { limit: sleep(limit) }
     }
 }
 
@@ -96,15 +100,22 @@ where
                     }
                     let Some(pause) = course.after(&result) else { return Poll::Ready(result) };
                     *this.held = Some(result);
-                    Step::before_next(pause)
+                    Step::before_next(pause, course.until_deadline())
                 }
                 StepProjection::Pausing { pause } => {
                     ready!(pause.poll(cx));
-                    Step::Readying
+                    let course = this.course.as_ref().expect("only a call that is repeated comes here");
+                    Step::readying(course.until_deadline())
                 }
-                StepProjection::Readying => {
+                StepProjection::Readying { limit } => {
                     let course = this.course.as_mut().expect("only a call that is repeated comes here");
-                    let is_ready = ready!(course.poll_ready(cx)).is_ok();
+                    let is_ready = match course.poll_ready(cx) {
+                        Poll::Ready(ready) => ready.is_ok(),
+                        Poll::Pending => {
+                            ready!(limit.poll(cx));
+                            false
+                        }
+                    };
                     match is_ready.then(|| course.next()).flatten() {
                         Some(future) => Step::Calling { future },
                         None => {

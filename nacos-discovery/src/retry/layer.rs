@@ -17,8 +17,39 @@ use crate::{BalanceLayer, Directory};
 /// A timeout for single attempts belongs below the [`BalanceLayer`], which then learns of it; one above both limits the call
 /// as a whole.
 ///
+/// A client below that repeats calls itself cannot go to another instance: use either this layer or `reqwest-retry` and the
+/// like, not both. That hyper-util sends a request again which a pooled connection did not take does no harm.
+///
 /// What services share, the budget of repetitions among it, belongs to the [`Directory`]: all layers and clones on one
 /// directory have it in common.
+///
+/// # Examples
+///
+/// ```
+/// # use http::{Request, Response};
+/// # use http_body::Body;
+/// # use nacos_discovery::{
+/// #     BalanceLayer, BalanceSettings, Discovery, ReplayBody, RetryNextLayer, RetrySettings, ServiceSettings,
+/// # };
+/// # use tower_layer::Layer;
+/// # use tower_service::Service;
+/// # async fn example<C, B>(discovery: &Discovery, client: C) -> Result<(), Box<dyn std::error::Error>>
+/// # where
+/// #     C: Service<Request<ReplayBody<String>>, Response = Response<B>, Error = std::io::Error> + Clone,
+/// #     B: Body + Send + 'static,
+/// # {
+/// // Three attempts for stock-service, which may also be sent PUT and DELETE more than once.
+/// let settings = BalanceSettings::new(ServiceSettings::default()).with_service("stock-service", |settings| {
+///     settings.with_retry(RetrySettings::default().with_attempts(3).idempotent())
+/// });
+/// let balance = BalanceLayer::new(discovery.directory_with(settings));
+/// let mut client = RetryNextLayer::above(&balance).layer(balance.layer(client));
+///
+/// std::future::poll_fn(|cx| client.poll_ready(cx)).await?;
+/// let response = client.call(Request::delete("lb://stock-service/items/7").body(String::new())?).await?;
+/// # assert!(response.status().is_success());
+/// # Ok(()) }
+/// ```
 #[derive(Debug, Clone)]
 pub struct RetryNextLayer {
     balance: BalanceLayer,

@@ -118,8 +118,9 @@ impl RetrySettings {
         self
     }
 
-    /// How long after the beginning of the first attempt the last one may begin, default 10 s. It cuts no attempt off:
-    /// that is what a timeout below or above is for.
+    /// How long after the beginning of the first attempt the last one may begin, default 10 s. It also limits how long a
+    /// repetition waits until the client below is ready. It cuts no attempt off: that is what a timeout below or above is
+    /// for.
     #[must_use]
     pub const fn with_deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
@@ -127,7 +128,7 @@ impl RetrySettings {
     }
 
     /// The pause before a repetition: a random time below a ceiling that begins at `first` and doubles up to `cap`, default
-    /// 25 ms and 250 ms. After an attempt that did not come to a connection there is none.
+    /// 25 ms and 250 ms; a `first` above `cap` stands for `cap`. After an attempt that did not come to a connection there is none.
     #[must_use]
     pub const fn with_backoff(mut self, first: Duration, cap: Duration) -> Self {
         self.backoff = Backoff { first, cap };
