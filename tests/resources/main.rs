@@ -2,6 +2,7 @@
 //!
 //! These are counted for the whole process, so the tests of this program run one after the other.
 
+mod balancing;
 mod server;
 
 use std::alloc::System;
