@@ -14,6 +14,7 @@ mod leaving;
 mod measuring;
 mod registering;
 mod reporting;
+mod resolving;
 mod retrying;
 mod retrying_limits;
 mod serving;

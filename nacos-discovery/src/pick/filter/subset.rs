@@ -2,6 +2,7 @@ use nacos_client::Instance;
 
 use super::tiers::Candidate;
 use crate::Subset;
+use crate::pick::policy::{FNV_BASIS, fnv, mix};
 
 /// Leaves those candidates that rank first for this process, in the order in which they came. Each process has an order of
 /// its own, which does not depend on who else is there: a change of the list moves as few as it can.
@@ -10,31 +11,17 @@ pub(super) fn reduce(candidates: &[Candidate<'_>], circle: &mut Vec<usize>, subs
     if circle.len() <= size {
         return;
     }
-    let own = mix(SEED, subset.own_id().as_bytes());
+    let own = fnv(FNV_BASIS, subset.own_id().as_bytes());
     let rank = |at: &usize| rank(own, candidates[*at].instance.instance());
     circle.select_nth_unstable_by_key(size - 1, rank);
     circle.truncate(size);
     circle.sort_unstable();
 }
 
-/// Highest random weight: everyone's rank is a hash of both identities.
+/// Highest random weight: everyone's rank is a hash of both identities, which is the same in every version.
 fn rank(own: u64, instance: &Instance) -> u64 {
-    let hash = mix(mix(own, instance.ip.as_bytes()), &instance.port.to_le_bytes());
-    finish(mix(hash, instance.cluster.as_bytes()))
-}
-
-const SEED: u64 = 0xcbf2_9ce4_8422_2325;
-
-/// FNV-1a, which never changes: processes of other versions must not choose anew.
-fn mix(hash: u64, bytes: &[u8]) -> u64 {
-    bytes.iter().fold(hash, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3))
-}
-
-/// FNV's upper bits are weak for short texts; this spreads them.
-const fn finish(hash: u64) -> u64 {
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    let hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    hash ^ (hash >> 33)
+    let hash = fnv(fnv(own, instance.ip.as_bytes()), &instance.port.to_le_bytes());
+    mix(fnv(hash, instance.cluster.as_bytes()))
 }
 
 #[cfg(test)]

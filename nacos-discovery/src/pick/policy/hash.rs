@@ -12,16 +12,20 @@
 /// ```
 #[must_use]
 pub fn hash_key(key: impl AsRef<[u8]>) -> u64 {
-    let fnv = key
-        .as_ref()
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
-    mix(fnv)
+    mix(fnv(FNV_BASIS, key.as_ref()))
+}
+
+/// What FNV-1a begins with.
+pub(crate) const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// FNV-1a, from what it had before these bytes.
+pub(crate) fn fnv(before: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(before, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 /// Every bit of `x` changes half of all bits.
 #[inline]
-pub(super) const fn mix(mut x: u64) -> u64 {
+pub(crate) const fn mix(mut x: u64) -> u64 {
     x ^= x >> 33;
     x = x.wrapping_mul(0xff51_afd7_ed55_8ccd);
     x ^= x >> 33;

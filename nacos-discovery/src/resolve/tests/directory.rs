@@ -24,8 +24,8 @@ async fn a_service_is_watched_once_and_found_by_its_names() {
     let directory = directory(&known(), settings());
     assert!(directory.peek(&service()).is_none());
     let endpoints = directory.endpoints(&service()).unwrap();
-    for named in [directory.endpoints_named("", "orders"), directory.clone().endpoints_named("DEFAULT_GROUP", "orders")]
-    {
+    let another = directory.clone();
+    for named in [directory.endpoints_named("", "orders"), another.endpoints_named("DEFAULT_GROUP", "orders")] {
         assert!(Arc::ptr_eq(&endpoints, &named.unwrap()));
     }
     assert!(!Arc::ptr_eq(&endpoints, &directory.endpoints_named("other", "orders").unwrap()));

@@ -114,7 +114,7 @@ impl Filter for Even {
     }
 
     fn keep(&self, instance: &ServiceInstance) -> bool {
-        instance.port() % 2 == 0
+        instance.port().is_multiple_of(2)
     }
 
     fn on_empty(&self) -> OnEmpty {
