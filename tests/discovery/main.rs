@@ -1,9 +1,11 @@
 //! An application that registers, serves, watches others and leaves, against our server, through public paths only.
 
 mod adapting;
+mod balancing;
 mod balancing_calls;
 mod balancing_contract;
 mod balancing_membership;
+mod balancing_spans;
 mod balancing_support;
 mod below;
 mod calling;

@@ -9,8 +9,10 @@ use crate::TransportFailure;
 /// Knows more of the client below, or of the services, than the layer does by itself. Given to
 /// [`crate::BalanceLayer::classify`]; what it returns `None` for is judged by the next one, and at last by the layer.
 ///
-/// The layer itself takes a refused connection for [`TransportFailure::Connect`], an elapsed time of tokio or the operating
-/// system for [`TransportFailure::Timeout`] and every other error for [`TransportFailure::Broken`]; of answers, a status of
+/// The layer itself takes a refused connection for [`TransportFailure::Connect`], and with the features `hyper` and `reqwest`
+/// whatever these clients say of connecting; an elapsed time of tokio, reqwest or the operating system for
+/// [`TransportFailure::Timeout`]; and every other error, such as that of a timeout layer of tower, for
+/// [`TransportFailure::Broken`], which no failure is treated worse than. Of answers it takes a status of
 /// 500 and above for a failure, 429, and 503 with `Retry-After`, for overload, and of gRPC the status in header or trailers.
 /// With the features `hyper` and `reqwest` it knows the errors of these clients as well.
 pub trait Classify: fmt::Debug + Send + Sync + 'static {
