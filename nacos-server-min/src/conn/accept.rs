@@ -8,6 +8,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 
 use super::connection::Connection;
+use super::fair_reads::FairReads;
 use super::http::serve_http;
 use super::http_threads::HttpThreads;
 use super::tracked::TrackedExecutor;
@@ -119,7 +120,8 @@ async fn serve_grpc(open: OpenConnection, stream: TcpStream) {
         return context.note_tls(connection.remote);
     }
     let io = GatedIo::new(stream, Arc::clone(connection.gate()), Arc::clone(&context.fault.gate));
-    let serving = http2(context).serve_connection(TokioIo::new(io), GrpcService::new(Arc::clone(connection)));
+    let serving =
+        http2(context).serve_connection(TokioIo::new(FairReads::new(io)), GrpcService::new(Arc::clone(connection)));
     tokio::pin!(serving);
     let served = tokio::select! {
         served = &mut serving => served,

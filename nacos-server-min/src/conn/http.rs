@@ -8,6 +8,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio_util::sync::CancellationToken;
 
+use super::fair_reads::FairReads;
 use super::stalling::StallGuard;
 use crate::api::http::HttpService;
 use crate::context::Context;
@@ -22,7 +23,7 @@ pub(super) async fn serve_http(
 ) {
     let io = GatedIo::new(stream, Arc::<Gate>::default(), Arc::clone(&context.fault.gate));
     // A body that stops in the middle, or an answer that nobody fetches, does not hold the connection for ever.
-    let io = StallGuard::new(io, context.settings.unregistered_timeout);
+    let io = StallGuard::new(FairReads::new(io), context.settings.unregistered_timeout);
     let mut http1 = hyper::server::conn::http1::Builder::new();
     // This time runs between requests too, and clients that ask every 10 s keep their connection.
     http1.timer(TokioTimer::new()).header_read_timeout(context.settings.unregistered_timeout);

@@ -3,6 +3,7 @@
 mod accept;
 mod connection;
 mod detection;
+mod fair_reads;
 mod http;
 mod http_threads;
 mod liveness;
