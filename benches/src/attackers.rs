@@ -92,7 +92,7 @@ pub(crate) async fn run(kind: Kind, server: SocketAddr, strength: usize) -> Resu
 
 /// Changes the attackers' service for ever.
 async fn change(grpc: SocketAddr) -> Result<(), Failure> {
-    let (many, one) = (Connection::open(grpc).await?, Connection::open(grpc).await?);
+    let (many, one) = (Connection::open_answering(grpc).await?, Connection::open_answering(grpc).await?);
     many.registered().await?;
     one.registered().await?;
     many.register_batch(SERVICE, (1..INSTANCES).map(instance_number).collect()).await?;

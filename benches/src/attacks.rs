@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use tokio::time::sleep;
 
 use super::attackers::Kind;
-use super::fanout::{Audience, SERVICE};
+use super::fanout::{Audience, SERVICE, Speaker};
 use super::process::Process;
 use super::raw::{Connection, first_instance};
 use super::report::{Better, Figure, Table, percentile};
@@ -17,11 +17,22 @@ const BEGIN: Duration = Duration::from_secs(1);
 /// Files that a process has open besides connections, generously.
 const SPARE: usize = 200;
 
-/// First without an attack, then each attack on a server of its own.
+/// Whom the attacker attacks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Victim {
+    /// The server of the two who are measured.
+    Theirs,
+    /// Another one beside it, which only takes processor time from theirs.
+    Another,
+}
+
+/// First without an attack, then each attack on a server of its own, and on one beside it.
 pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
     let changes = scale.of(500, 30);
-    let mut table =
-        Table::new(format!("Change → its subscriber during attacks, {changes} changes each"), "without an attack");
+    let mut table = Table::new(
+        format!("Change → its subscriber during attacks, {changes} changes each"),
+        "while another server is attacked",
+    );
     let mut calm = measure(None, changes).await?;
     for percent in [50, 99] {
         table.push(
@@ -30,11 +41,12 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
     }
     for &kind in Kind::value_variants() {
         let (name, strength) = described(kind, scale);
-        let mut times = measure(Some((kind, strength)), changes).await?;
+        let mut times = measure(Some((kind, strength, Victim::Theirs)), changes).await?;
+        let mut beside = measure(Some((kind, strength, Victim::Another)), changes).await?;
         for percent in [50, 99] {
             let figure = Figure::new(format!("{name}: p{percent}"), "ms", Better::Less)
                 .ours(percentile(&mut times, percent))
-                .peer(percentile(&mut calm, percent));
+                .peer(percentile(&mut beside, percent));
             table.push(if percent == 99 { figure.target("≤ 10 ms") } else { figure });
         }
     }
@@ -61,13 +73,18 @@ fn described(kind: Kind, scale: Scale) -> (String, usize) {
 }
 
 /// Times in milliseconds.
-async fn measure(attack: Option<(Kind, usize)>, changes: usize) -> Result<Vec<f64>, Failure> {
-    let server = Process::start()?;
-    let publisher = Connection::open(server.grpc()).await?;
+async fn measure(attack: Option<(Kind, usize, Victim)>, changes: usize) -> Result<Vec<f64>, Failure> {
+    let (server, other) = (Process::start()?, Process::start()?);
+    let publisher = Connection::open_answering(server.grpc()).await?;
     publisher.registered().await?;
     publisher.register(SERVICE.to_owned(), first_instance(0)).await?;
-    let mut audience = Audience::gather(server.grpc(), 1, true).await?;
-    let attacker = attack.map(|(kind, strength)| Process::start_attack(kind, &server, strength)).transpose()?;
+    let mut audience = Audience::gather(server.grpc(), 1, Speaker::Ours).await?;
+    let attacker = attack
+        .map(|(kind, strength, victim)| {
+            let victim = if victim == Victim::Theirs { &server } else { &other };
+            Process::start_attack(kind, victim, strength)
+        })
+        .transpose()?;
     sleep(BEGIN).await;
     let mut times = Vec::with_capacity(changes);
     for number in 1..=changes {

@@ -1,6 +1,5 @@
-//! What it takes to keep instances alive by beats over HTTP, beside a real Nacos 2.0.4 where there is one.
+//! What it takes to keep instances alive by beats over HTTP, beside servers that others wrote, where there are any.
 
-use std::ffi::OsStr;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::Duration;
@@ -11,68 +10,93 @@ use tokio::time::{Instant, sleep_until};
 use super::http_load::{Link, Request, seconds};
 use super::process::Process;
 use super::report::{Better, Figure, Table};
+use super::rival::{Rival, or_told};
 use super::{Failure, Scale, server};
 
-/// Names the script that starts a real Nacos server, such as `tests/interop/nacos-server/run`.
-const REAL: &str = "NACOS_BENCH_NACOS";
 const CONNECTIONS: usize = 16;
 /// Connections over which beats come at their pace.
 const SENDERS: usize = 64;
 const PERIOD: Duration = Duration::from_secs(5);
 const SERVICE_SIZE: usize = 100;
 
-/// Ours, then the real server if the environment names its script.
+/// A table without a rival, and two for each rival that the environment names.
 pub(crate) async fn run(scale: Scale) -> Result<Vec<Table>, Failure> {
-    let (calls, sizes, watched) = scale.of((40_000, [14_000, 30_000], 30), (2_000, [1_000, 2_000], 5));
-    let real = std::env::var_os(REAL).filter(|_| scale.peer);
-    let mut rates = Table::new(
-        format!("Beats and registrations: {CONNECTIONS} kept connections for HTTP, {calls} requests"),
-        "real Nacos 2.0.4",
-    );
-    let ours = Rates::measure(|| async { Process::start() }, calls).await?;
-    let peer = match &real {
-        Some(script) => Some(Rates::measure(|| Process::start_real(script), calls).await?),
-        None => None,
-    };
-    let peer = peer.as_ref();
-    let figure = |name: &str, unit, better, of: fn(&Rates) -> Option<f64>| {
-        Figure::new(name, unit, better).ours(of(&ours)).peer(peer.and_then(of))
-    };
-    rates.push(figure("light beats of known instances", "/s", Better::More, |rates| Some(rates.beats)));
-    rates.push(figure("… processor time for each", "µs", Better::Less, |rates| Some(rates.beat_cost)));
-    rates.push(figure("registrations by HTTP", "/s", Better::More, |rates| Some(rates.http)));
-    rates.push(figure("registrations by gRPC", "/s", Better::More, |rates| rates.grpc));
-    rates.push(figure("gRPC : HTTP", "", Better::More, |rates| Some(rates.grpc? / rates.http)));
-
-    Ok(vec![rates, lives(&sizes, watched, real.as_deref()).await?])
+    let mut tables = Vec::new();
+    for rival in rivals(scale) {
+        tables.push(rates(scale, rival.as_ref()).await?);
+        tables.push(lives(scale, &scale.of([14_000, 30_000], [1_000, 2_000]), rival.as_ref()).await?);
+    }
+    Ok(tables)
 }
 
 /// What this number of beating instances costs, and nothing else.
-pub(crate) async fn only(scale: Scale, size: usize) -> Result<Table, Failure> {
-    let real = std::env::var_os(REAL).filter(|_| scale.peer);
-    lives(&[size], scale.of(30, 5), real.as_deref()).await
+pub(crate) async fn only(scale: Scale, size: usize) -> Result<Vec<Table>, Failure> {
+    let mut tables = Vec::new();
+    for rival in rivals(scale) {
+        tables.push(lives(scale, &[size], rival.as_ref()).await?);
+    }
+    Ok(tables)
 }
 
-async fn lives(sizes: &[usize], watched: u64, real: Option<&OsStr>) -> Result<Table, Failure> {
-    let mut life = Table::new(
+/// Whom to stand beside: nobody, if nobody is there.
+fn rivals(scale: Scale) -> Vec<Option<Rival>> {
+    let present: Vec<_> = Rival::present().into_iter().filter(|_| scale.peer).map(Some).collect();
+    if present.is_empty() { vec![None] } else { present }
+}
+
+fn name(rival: Option<&Rival>) -> &'static str {
+    rival.map_or("nobody", Rival::name)
+}
+
+/// As fast as it goes.
+async fn rates(scale: Scale, rival: Option<&Rival>) -> Result<Table, Failure> {
+    let calls = scale.of(40_000, 2_000);
+    let mut table = Table::new(
+        format!("Beats and registrations: {CONNECTIONS} kept connections for HTTP, {calls} requests"),
+        name(rival),
+    );
+    let ours = Rates::measure(|| async { Process::start() }, calls).await?;
+    let peer = match rival {
+        Some(rival) => or_told(rival, "rates", Rates::measure(|| Process::start_rival(rival), calls).await),
+        None => None,
+    };
+    let figure = |name: &str, unit, better, of: fn(&Rates) -> Option<f64>| {
+        Figure::new(name, unit, better).ours(of(&ours)).peer(peer.as_ref().and_then(of))
+    };
+    table.push(figure("light beats of known instances", "/s", Better::More, |rates| Some(rates.beats)));
+    table.push(figure("… processor time for each", "µs", Better::Less, |rates| Some(rates.beat_cost)));
+    table.push(figure("registrations by HTTP", "/s", Better::More, |rates| Some(rates.http)));
+    table.push(figure("registrations by gRPC", "/s", Better::More, |rates| rates.grpc));
+    table.push(figure("gRPC : HTTP", "", Better::More, |rates| Some(rates.grpc? / rates.http)));
+    Ok(table)
+}
+
+/// At the pace of clients.
+async fn lives(scale: Scale, sizes: &[usize], rival: Option<&Rival>) -> Result<Table, Failure> {
+    let watched = scale.of(30, 5);
+    let mut table = Table::new(
         format!("Instances that beat every 5 s over {SENDERS} kept connections, for {watched} s"),
-        "real Nacos 2.0.4",
+        name(rival),
     );
     for &size in sizes {
         let ours = Life::watch(Process::start()?, size, watched, Flaps::ByRevision).await?;
-        let peer = match real {
-            Some(script) => Life::watch(Process::start_real(script).await?, size, watched, Flaps::ByHealth).await.ok(),
+        let peer = match rival {
+            Some(rival) => {
+                let server = Process::start_rival(rival).await?;
+                let life = Life::watch(server, size, watched, Flaps::ByHealth).await;
+                or_told(rival, &format!("{size} beating instances"), life)
+            }
             None => None,
         };
         let figure = |name: &str, unit, of: fn(&Life) -> f64| {
             let name = format!("{size} instances: {name}");
             Figure::new(name, unit, Better::Less).ours(of(&ours)).peer(peer.as_ref().map(of))
         };
-        life.push(figure("share of one core", "%", |life| life.percent_of_core).target("≤ 10 % at 14 000"));
-        life.push(figure("resident memory", "MB", |life| life.megabytes).target("≤ 50 MB at 14 000"));
-        life.push(figure("lists that changed meanwhile", "", |life| life.flaps).target("0"));
+        table.push(figure("share of one core", "%", |life| life.percent_of_core).target("≤ 10 % at 14 000"));
+        table.push(figure("resident memory", "MB", |life| life.megabytes).target("≤ 50 MB at 14 000"));
+        table.push(figure("lists that changed meanwhile", "", |life| life.flaps).target("0"));
     }
-    Ok(life)
+    Ok(table)
 }
 
 /// The same for everybody: so many instances to a service, each with an address of its own.

@@ -1,7 +1,6 @@
 //! What the server takes in memory for connections that are held, set up and idle.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
@@ -65,21 +64,11 @@ async fn hold(
     let before = server.memory()?;
     let start = Instant::now();
     let mut openers: JoinSet<Result<Vec<Connection>, Failure>> = JoinSet::new();
-    let readers = Arc::new(tokio::sync::Mutex::new(JoinSet::new()));
     for opener in 0..OPENERS {
-        let readers = Arc::clone(&readers);
         openers.spawn(async move {
             let mut open = Vec::new();
             for _ in (opener..size).step_by(OPENERS) {
-                let (connection, mut incoming) = Connection::open_reading(address).await?;
-                // Answers the server's probes; ends with the connection.
-                readers.lock().await.spawn(async move {
-                    while let Ok(Some(message)) = incoming.next().await {
-                        if incoming.acknowledge(&message).is_err() {
-                            break;
-                        }
-                    }
-                });
+                let connection = Connection::open_answering(address).await?;
                 connection.heard(nacos).await?;
                 open.push(connection);
             }

@@ -34,19 +34,19 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
         "tonic server that pushes a constant",
     );
     let server = Process::start()?;
-    let publisher = Connection::open(server.grpc()).await?;
+    let publisher = Connection::open_answering(server.grpc()).await?;
     publisher.registered().await?;
     publisher.register(SERVICE.to_owned(), first_instance(0)).await?;
-    let others = Connection::open(server.grpc()).await?;
+    let others = Connection::open_answering(server.grpc()).await?;
     others.registered().await?;
     others.register_batch(SERVICE, (1..INSTANCES).map(instance_number).collect()).await?;
-    let mut audience = Audience::gather(server.grpc(), SUBSCRIBERS, true).await?;
+    let mut audience = Audience::gather(server.grpc(), SUBSCRIBERS, Speaker::Ours).await?;
     let (mut ours, length) = measure(&publisher, &mut audience, changes, true).await?;
     drop((audience, others, publisher, server));
 
     let idle = Process::start_idle(Role::IdleGrpc, length)?;
     let publisher = Connection::open(idle.http()).await?;
-    let mut audience = Audience::gather(idle.http(), SUBSCRIBERS, false).await?;
+    let mut audience = Audience::gather(idle.http(), SUBSCRIBERS, Speaker::Idle).await?;
     let (mut yardstick, _) = measure(&publisher, &mut audience, changes, false).await?;
     for (name, percent) in [("p50", 50), ("p99", 99), ("longest", 100)] {
         let figure = Figure::new(format!("{name}, {length} bytes each"), "ms", Better::Less)
@@ -68,7 +68,7 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
 }
 
 /// The times in milliseconds, and the size of a push.
-async fn measure(
+pub(crate) async fn measure(
     publisher: &Connection,
     audience: &mut Audience,
     changes: usize,
@@ -86,6 +86,17 @@ async fn measure(
         sleep(PAUSE).await;
     }
     Ok((times, length))
+}
+
+/// What an audience listens to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaker {
+    /// Pushes a constant to everybody and knows nothing of set-ups and subscriptions.
+    Idle,
+    /// Its lists are sorted by address.
+    Ours,
+    /// Its lists have any order.
+    Foreign,
 }
 
 /// Subscribers, each on a connection of its own.
@@ -107,12 +118,15 @@ pub(crate) struct Heard {
 }
 
 impl Audience {
-    /// `nacos`: the server knows about set-ups and subscriptions.
-    pub(crate) async fn gather(server: SocketAddr, size: usize, nacos: bool) -> Result<Self, Failure> {
+    pub(crate) async fn gather(server: SocketAddr, size: usize, speaker: Speaker) -> Result<Self, Failure> {
+        let nacos = speaker != Speaker::Idle;
         let (sender, messages) = mpsc::unbounded_channel();
         let (mut connections, mut readers) = (Vec::new(), JoinSet::new());
         for number in 0..size {
             let (connection, mut incoming) = Connection::open_reading(server).await?;
+            if speaker == Speaker::Foreign {
+                incoming.keep_all();
+            }
             let sender = sender.clone();
             // Ends with the connection, or with the audience.
             readers.spawn(async move {
@@ -149,7 +163,7 @@ impl Audience {
             }
             for (subscriber, message) in come {
                 heard.total += message.length;
-                if text.as_ref().is_none_or(|text| message.starts_with_one_that_has(text)) && have.insert(subscriber) {
+                if text.as_ref().is_none_or(|text| message.has(text)) && have.insert(subscriber) {
                     last = last.max(Some(message.at));
                     heard.length = message.length;
                 }

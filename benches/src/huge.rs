@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use super::fanout::{Audience, SERVICE};
+use super::fanout::{Audience, SERVICE, Speaker};
 use super::http_load::{Request, seconds};
 use super::process::Process;
 use super::raw::{Connection, first_instance, instance_number};
@@ -113,12 +113,12 @@ fn push_rows(table: &mut Table, size: usize, subscribers: usize, cost: Cost, sma
 
 /// A service of this size, and the client that has its first instance.
 async fn filled(server: &Process, size: usize) -> Result<(Connection, Vec<Connection>), Failure> {
-    let publisher = Connection::open(server.grpc()).await?;
+    let publisher = Connection::open_answering(server.grpc()).await?;
     publisher.registered().await?;
     publisher.register(SERVICE.to_owned(), first_instance(0)).await?;
     let mut others = Vec::new();
     for from in (1..size).step_by(BATCH) {
-        let connection = Connection::open(server.grpc()).await?;
+        let connection = Connection::open_answering(server.grpc()).await?;
         connection.registered().await?;
         let instances = (from..size.min(from + BATCH)).map(instance_number).collect();
         connection.register_batch(SERVICE, instances).await?;
@@ -157,7 +157,7 @@ async fn silent(size: usize, changes: usize) -> Result<Cost, Failure> {
 async fn allocated(size: usize, subscribers: usize, changes: usize) -> Result<f64, Failure> {
     let mut server = Process::start_counted()?;
     let (publisher, _others) = filled(&server, size).await?;
-    let mut audience = Audience::gather(server.grpc(), subscribers, true).await?;
+    let mut audience = Audience::gather(server.grpc(), subscribers, Speaker::Ours).await?;
     let mut bytes = 0.0;
     for number in 1..=changes {
         sleep(PAUSE).await;
@@ -173,7 +173,7 @@ async fn allocated(size: usize, subscribers: usize, changes: usize) -> Result<f6
 async fn pushed(size: usize, subscribers: usize, changes: usize) -> Result<Cost, Failure> {
     let server = Process::start()?;
     let (publisher, _others) = filled(&server, size).await?;
-    let mut audience = Audience::gather(server.grpc(), subscribers, true).await?;
+    let mut audience = Audience::gather(server.grpc(), subscribers, Speaker::Ours).await?;
     publisher.register(SERVICE.to_owned(), first_instance(1)).await?;
     audience.all_have(Some(1)).await?;
     let (mut times, mut bytes, mut cpu) = (Vec::new(), 0, 0.0);

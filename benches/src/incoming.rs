@@ -14,7 +14,7 @@ use super::raw::frame;
 
 /// The flag and the length in front of every message.
 const PREFIX: usize = 5;
-/// So much of a message is kept, in bytes.
+/// So much of a message is kept unless more is asked for, in bytes.
 const HEAD: usize = 2_048;
 
 /// The server's half of a stream, and ours to acknowledge by.
@@ -25,6 +25,8 @@ pub(crate) struct Incoming {
     send: SendStream<Bytes>,
     chunks: VecDeque<Bytes>,
     held: usize,
+    /// So much of each message is kept, in bytes.
+    kept: usize,
 }
 
 /// One message.
@@ -38,8 +40,8 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// Whether its beginning has this text; the list is sorted by address.
-    pub(crate) fn starts_with_one_that_has(&self, text: &str) -> bool {
+    /// Whether what is kept of it has this text.
+    pub(crate) fn has(&self, text: &str) -> bool {
         position(&self.head, text).is_some()
     }
 
@@ -58,7 +60,12 @@ fn position(bytes: &[u8], text: &str) -> Option<usize> {
 
 impl Incoming {
     pub(crate) fn new(response: ResponseFuture, send: SendStream<Bytes>) -> Self {
-        Self { response: Some(response), body: None, send, chunks: VecDeque::new(), held: 0 }
+        Self { response: Some(response), body: None, send, chunks: VecDeque::new(), held: 0, kept: HEAD }
+    }
+
+    /// Keeps whole messages from here on: lists are not sorted on every server.
+    pub(crate) fn keep_all(&mut self) {
+        self.kept = usize::MAX;
     }
 
     /// The next message; `None` at the end.
@@ -68,7 +75,7 @@ impl Incoming {
         }
         let Some(body) = &mut self.body else { return Ok(None) };
         loop {
-            if let Some(message) = take(&mut self.chunks, &mut self.held) {
+            if let Some(message) = take(&mut self.chunks, &mut self.held, self.kept) {
                 return Ok(Some(message));
             }
             let Some(chunk) = body.data().await.transpose()? else { return Ok(None) };
@@ -81,7 +88,7 @@ impl Incoming {
     /// Says that a message has come.
     pub(crate) fn acknowledge(&mut self, message: &Message) -> Result<(), Failure> {
         let request_id = message.request_id();
-        let answer = if message.starts_with_one_that_has("ClientDetectionRequest") {
+        let answer = if message.has("ClientDetectionRequest") {
             Payload::encode_json(&ClientDetectionResponse { request_id, ..ClientDetectionResponse::default() })
         } else {
             Payload::encode_json(&NotifySubscriberResponse { request_id, ..NotifySubscriberResponse::default() })
@@ -91,7 +98,7 @@ impl Incoming {
 }
 
 /// A whole message, if one is there.
-fn take(chunks: &mut VecDeque<Bytes>, held: &mut usize) -> Option<Message> {
+fn take(chunks: &mut VecDeque<Bytes>, held: &mut usize, kept: usize) -> Option<Message> {
     let mut bytes = chunks.iter().flat_map(|chunk| chunk.iter().copied()).skip(1);
     let mut size = [0; PREFIX - 1];
     for byte in &mut size {
@@ -111,7 +118,7 @@ fn take(chunks: &mut VecDeque<Bytes>, held: &mut usize) -> Option<Message> {
             chunks.push_front(chunk);
         }
         left -= piece.len();
-        head.extend_from_slice(&piece[..piece.len().min(HEAD - head.len())]);
+        head.extend_from_slice(&piece[..piece.len().min(kept - head.len())]);
     }
     Some(Message { at, length, head: head.freeze() })
 }
@@ -132,7 +139,7 @@ mod tests {
             for piece in [&both[..cut], &both[cut..]] {
                 held += piece.len();
                 chunks.push_back(Bytes::copy_from_slice(piece));
-                while let Some(message) = take(&mut chunks, &mut held) {
+                while let Some(message) = take(&mut chunks, &mut held, HEAD) {
                     taken.push((message.length, message.request_id()));
                 }
             }

@@ -3,9 +3,11 @@
 mod attackers;
 mod attacks;
 mod beats;
+mod beside;
 mod client_beats;
 mod connections;
 mod fanout;
+mod fleet;
 mod http;
 mod http_load;
 mod huge;
@@ -23,6 +25,7 @@ mod raw;
 mod recovery;
 mod register;
 mod report;
+mod rival;
 mod server;
 
 use std::net::SocketAddr;
@@ -92,10 +95,14 @@ enum Part {
         #[arg(long)]
         instances: Option<usize>,
     },
+    /// Our server beside a real Nacos and r-nacos, where `NACOS_BENCH_NACOS` and `NACOS_BENCH_RNACOS` name them.
+    Beside,
     /// What the beats of 1 000 instances cost the client.
     ClientBeats,
     /// What a change costs in a service with very many instances.
     Huge,
+    /// How long many clients of one service take until each knows all.
+    Fleet,
     /// From a change to its subscriber while somebody attacks the server.
     Attacks,
     /// Attacks a server until it is killed.
@@ -204,15 +211,21 @@ async fn of_the_server(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
         done.push(shown(&http::run(scale).await?));
     }
     match part {
-        Part::Beats { instances: Some(size) } => done.push(shown(&beats::only(scale, size).await?)),
+        Part::Beats { instances: Some(size) } => done.extend(beats::only(scale, size).await?.iter().map(shown)),
         Part::All | Part::Beats { instances: None } => done.extend(beats::run(scale).await?.iter().map(shown)),
         _ => {}
+    }
+    if matches!(part, Part::Beside) || (matches!(part, Part::All) && scale.peer) {
+        done.extend(beside::run(scale).await?.iter().map(shown));
     }
     if matches!(part, Part::All | Part::ClientBeats) {
         done.push(shown(&client_beats::run(scale).await?));
     }
     if matches!(part, Part::All | Part::Huge) {
         done.push(shown(&huge::run(scale).await?));
+    }
+    if matches!(part, Part::All | Part::Fleet) {
+        done.push(shown(&fleet::run(scale).await?));
     }
     if matches!(part, Part::All | Part::Attacks) {
         done.push(shown(&attacks::run(scale).await?));

@@ -41,7 +41,7 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
             services,
         ),
     ] {
-        let (before, after) = fill(connections, services, instances).await?;
+        let (before, after) = fill(&Process::start()?, connections, services, instances).await?;
         table.push(Figure::new(name.clone(), "MB", Better::Less).ours(after / MEGABYTE));
         table.push(
             Figure::new(
@@ -58,11 +58,15 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
 }
 
 /// Bytes before and after so many registrations, each of another address, one of each client in a service.
-async fn fill(connections: usize, services: usize, instances: usize) -> Result<(f64, f64), Failure> {
-    let server = Process::start()?;
+pub(crate) async fn fill(
+    server: &Process,
+    connections: usize,
+    services: usize,
+    instances: usize,
+) -> Result<(f64, f64), Failure> {
     let mut open = Vec::new();
     for _ in 0..connections {
-        let connection = Connection::open(server.grpc()).await?;
+        let connection = Connection::open_answering(server.grpc()).await?;
         connection.registered().await?;
         open.push(Arc::new(connection));
     }

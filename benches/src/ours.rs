@@ -68,6 +68,13 @@ impl Client {
         Ok(())
     }
 
+    /// One instance, of an address that its number tells.
+    pub(crate) async fn register_number(&self, service: &str, number: usize) -> Result<(), Failure> {
+        let [_, b, c, d] = u32::try_from(number)?.to_be_bytes();
+        self.0.register_instance(service, Instance::new((format!("10.{b}.{c}.{d}"), PORT))).await?;
+        Ok(())
+    }
+
     /// One instance whose metadata carry a number, 0 at first.
     pub(crate) async fn register_numbered(&self, service: &str) -> Result<Numbered, Failure> {
         let instance = Instance::new((LOCALHOST, PORT)).metadata(NUMBER, "0");

@@ -1,9 +1,9 @@
 //! Servers in processes of their own: to be killed, or so that only their memory and processor time is counted.
 
-use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -12,6 +12,7 @@ use tempfile::TempDir;
 use super::http_load::{Link, Request};
 use super::idle_http::IdleHttp;
 use super::idle_server::IdleServer;
+use super::rival::Rival;
 use super::{Failure, attackers, machine, ours};
 
 /// What runs in the process.
@@ -70,29 +71,41 @@ impl Process {
         Err("no free port found".into())
     }
 
-    /// A real Nacos server, which this script starts; it listens within a minute.
-    pub(crate) async fn start_real(script: &OsStr) -> Result<Self, Failure> {
-        let port = 22_500 + u16::try_from(std::process::id() % 400)?;
+    /// A server that others wrote; it listens within a minute.
+    pub(crate) async fn start_rival(rival: &Rival) -> Result<Self, Failure> {
+        // Another port each time: connections of the one before may linger.
+        static STARTED: AtomicU16 = AtomicU16::new(0);
+        let port = 22_500 + (u16::try_from(std::process::id() % 400)? + STARTED.fetch_add(2, Ordering::Relaxed)) % 400;
         let data = TempDir::new()?;
-        let child = Command::new(script)
-            .args(["2.0.4.RELEASE", &port.to_string()])
-            .arg(data.path())
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()?;
+        let mut command = match rival {
+            Rival::Nacos(script) => {
+                let mut command = Command::new(script);
+                command.args(["2.0.4.RELEASE", &port.to_string()]).arg(data.path());
+                command
+            }
+            Rival::RNacos(program) => {
+                let mut command = Command::new(program);
+                command.env("RNACOS_HTTP_PORT", port.to_string()).env("RNACOS_HTTP_CONSOLE_PORT", "0");
+                // It writes a line for each request otherwise.
+                command.env("RNACOS_DATA_DIR", data.path()).env("RUST_LOG", "warn");
+                command
+            }
+        };
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.current_dir(data.path()).spawn()?;
         let address = (Ipv4Addr::LOCALHOST, port).into();
         let server = Self { child, out: None, address, _data: Some(data) };
         let metrics = Request::get("/nacos/v1/ns/operator/metrics");
         for _ in 0..600 {
-            if let Ok(mut link) = Link::open(server.address).await
+            if let Ok(mut link) = Link::open(server.http()).await
                 && link.ask(&metrics).await.is_ok()
+                && Link::open(server.grpc()).await.is_ok()
             {
                 return Ok(server);
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
-        Err("the real server did not start within a minute".into())
+        Err("it did not start within a minute".into())
     }
 
     /// A server that does nothing, on any port; `answer` is the size of what it says, in bytes.

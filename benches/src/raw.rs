@@ -57,6 +57,21 @@ impl Connection {
         Ok((connection, Incoming::new(response, stream)))
     }
 
+    /// As [`Connection::open`], and answers whatever the server sends on the stream: one that stays silent for longer than a few
+    /// seconds is asked whether it is there.
+    pub(crate) async fn open_answering(address: SocketAddr) -> Result<Self, Failure> {
+        let (connection, mut incoming) = Self::open_reading(address).await?;
+        // Ends with the connection.
+        tokio::spawn(async move {
+            while let Ok(Some(message)) = incoming.next().await {
+                if incoming.acknowledge(&message).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(connection)
+    }
+
     /// Begins a request whose body is still to come.
     pub(crate) async fn begin(&self, path: &str) -> Result<(ResponseFuture, SendStream<Bytes>), Failure> {
         Ok(self.send.clone().ready().await?.send_request(head(path)?, false)?)

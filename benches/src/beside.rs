@@ -1,0 +1,105 @@
+//! Our server beside those that others wrote, each asked the same through the wire of gRPC, one after the other.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use super::fanout::{self, Audience, SERVICE, Speaker};
+use super::process::Process;
+use super::raw::{Connection, first_instance, instance_number};
+use super::report::{Better, Figure, Table, percentile};
+use super::rival::{Rival, or_told};
+use super::{Failure, Scale, memory, server};
+
+const SUBSCRIBERS: usize = 100;
+const INSTANCES: usize = 100;
+const FEW: usize = 4;
+/// For a server that has just started to come to rest.
+const REST: Duration = Duration::from_secs(2);
+
+/// One table for each rival that the environment names.
+pub(crate) async fn run(scale: Scale) -> Result<Vec<Table>, Failure> {
+    let mut tables = Vec::new();
+    for rival in Rival::present() {
+        let mut table = Table::new(format!("Our server beside {}", rival.name()), rival.name());
+        rates(scale, &rival, &mut table).await?;
+        pushes(scale, &rival, &mut table).await?;
+        sizes(scale, &rival, &mut table).await?;
+        tables.push(table);
+    }
+    Ok(tables)
+}
+
+async fn rates(scale: Scale, rival: &Rival, table: &mut Table) -> Result<(), Failure> {
+    let calls = scale.of(40_000, 2_000);
+    let ours = Process::start()?;
+    let mine = server::registrations(ours.grpc(), calls).await?;
+    drop(ours);
+    let theirs = Process::start_rival(rival).await?;
+    let other = or_told(rival, "registrations", server::registrations(theirs.grpc(), calls).await);
+    let name = format!("{calls} registrations by gRPC, one in each service");
+    table.push(Figure::new(name, "/s", Better::More).ours(mine).peer(other));
+    Ok(())
+}
+
+async fn pushes(scale: Scale, rival: &Rival, table: &mut Table) -> Result<(), Failure> {
+    let changes = scale.of(50, 5);
+    for subscribers in [1, SUBSCRIBERS] {
+        let mut mine = until_all_have(&Process::start()?, subscribers, changes, Speaker::Ours).await?;
+        let theirs = Process::start_rival(rival).await?;
+        let measured = until_all_have(&theirs, subscribers, changes, Speaker::Foreign).await;
+        let mut other = or_told(rival, "pushes", measured);
+        for percent in [50, 99] {
+            let name = format!("a change of {INSTANCES} instances → the last of {subscribers} subscribers: p{percent}");
+            table.push(
+                Figure::new(name, "ms", Better::Less)
+                    .ours(percentile(&mut mine, percent))
+                    .peer(other.as_mut().map(|times| percentile(times, percent))),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Milliseconds. Each instance is another client's: not every server takes several of one client.
+async fn until_all_have(
+    server: &Process,
+    subscribers: usize,
+    changes: usize,
+    speaker: Speaker,
+) -> Result<Vec<f64>, Failure> {
+    let publisher = Connection::open_answering(server.grpc()).await?;
+    publisher.registered().await?;
+    publisher.register(SERVICE.to_owned(), first_instance(0)).await?;
+    let mut others = Vec::new();
+    for number in 1..INSTANCES {
+        let connection = Connection::open_answering(server.grpc()).await?;
+        connection.registered().await?;
+        connection.register(SERVICE.to_owned(), instance_number(number)).await?;
+        others.push(connection);
+    }
+    // What is merged or late is over then.
+    sleep(REST).await;
+    let mut audience = Audience::gather(server.grpc(), subscribers, speaker).await?;
+    Ok(fanout::measure(&publisher, &mut audience, changes, true).await?.0)
+}
+
+async fn sizes(scale: Scale, rival: &Rival, table: &mut Table) -> Result<(), Failure> {
+    let instances = scale.of(100_000, 5_000);
+    let ours = Process::start()?;
+    sleep(REST).await;
+    let mine = (ours.memory()?, memory::fill(&ours, FEW, instances, instances).await?);
+    drop(ours);
+    let theirs = Process::start_rival(rival).await?;
+    sleep(REST).await;
+    let idle = theirs.memory()?;
+    let filled = or_told(rival, "memory", memory::fill(&theirs, FEW, instances, instances).await);
+    table.push(Figure::new("resident memory idle", "MB", Better::Less).ours(mine.0 / 1e6).peer(idle / 1e6));
+    let each = |(before, after): (f64, f64)| (after - before) / instances as f64;
+    table.push(
+        Figure::new(format!("… for each of {instances} services of one instance"), "B", Better::Less)
+            .ours(each(mine.1))
+            .peer(filled.map(each)),
+    );
+    Ok(())
+}

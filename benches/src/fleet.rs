@@ -1,0 +1,63 @@
+//! Many clients of one service, each of which provides and consumes it: each that comes is a change for all others.
+
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+
+use super::ours::Client;
+use super::process::Process;
+use super::report::{Better, Figure, Table};
+use super::{Failure, Scale, machine};
+
+const SERVICE: &str = "fleet-service";
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// All of them in this process, the server in another.
+pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
+    let mut table =
+        Table::new("Clients that all provide and subscribe to one service, started at once", "half as many");
+    let mut half: Option<Settled> = None;
+    for size in scale.of(vec![125, 250, 500], vec![10, 20]) {
+        let settled = settle(size).await?;
+        let figure = |name: &str, unit, of: fn(&Settled) -> f64| {
+            let name = format!("{size} clients: {name}");
+            Figure::new(name, unit, Better::Less).ours(of(&settled)).peer(half.as_ref().map(of))
+        };
+        table.push(figure("until each sees all", "s", |settled| settled.seconds));
+        table.push(figure("processor time of the server", "s", |settled| settled.server));
+        table.push(figure("processor time of all clients", "s", |settled| settled.clients));
+        half = Some(settled);
+    }
+    Ok(table)
+}
+
+struct Settled {
+    seconds: f64,
+    server: f64,
+    clients: f64,
+}
+
+async fn settle(size: usize) -> Result<Settled, Failure> {
+    let server = Process::start()?;
+    let mut connected = Vec::new();
+    for _ in 0..size {
+        connected.push(Client::connect(server.http()).await?);
+    }
+    let (start, before, own) = (Instant::now(), server.cpu_seconds(), machine::cpu_seconds());
+    let mut clients: JoinSet<Result<Client, Failure>> = JoinSet::new();
+    for (number, client) in connected.into_iter().enumerate() {
+        clients.spawn(async move {
+            client.register_number(SERVICE, number).await?;
+            client.handle(SERVICE, size, PATIENCE).await?;
+            Ok(client)
+        });
+    }
+    let mut settled = Vec::new();
+    while let Some(client) = clients.join_next().await {
+        settled.push(client??);
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let (server, clients) = (server.cpu_seconds() - before, machine::cpu_seconds() - own);
+    drop(settled);
+    Ok(Settled { seconds, server, clients })
+}
