@@ -90,6 +90,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
     /// In no window of 10 s, however it lies, are there more repetitions than a share of the requests of it and of the
     /// second before it, and the floor; and as long as fewer were made than that of the window alone, one is given.
     #[test]
