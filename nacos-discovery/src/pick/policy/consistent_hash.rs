@@ -7,8 +7,9 @@ use crate::{Member, PickContext};
 /// How many times its part of all calls in flight an instance may have.
 const LOAD_BOUND: f64 = 1.25;
 
-/// Requests with the same key ([`PickContext::hashed_by`], [`crate::hash_key`]) go to the same instance, from every
-/// process that has the same list; requests without a key are spread by weight at random.
+/// Requests with the same key go to the same instance, from every process that has the same list; requests without a key
+/// are spread by weight at random. The key is the request's [`crate::HashKey`], or what [`crate::HashOn`] names of it; who
+/// picks by hand gives it to [`PickContext::hashed_by`].
 ///
 /// * Each instance gets a share of the keys by its weight. One that goes takes only its own keys along, one that comes
 ///   takes only its share, and a change of weight moves only the difference.
