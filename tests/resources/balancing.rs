@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use nacos_client::{Instance, ServiceKey};
 use nacos_discovery::{
-    ConsistentHash, Endpoints, LeastRequest, PeakEwma, PickContext, Policy, Random, RoundRobin, ServiceList,
-    ServiceSettings, SmoothRoundRobin, Tried, WeightedRandom,
+    BalanceSettings, ConsistentHash, Directory, Endpoints, InMemoryDiscovery, LeastRequest, PeakEwma, PickContext,
+    Policy, Random, RoundRobin, ServiceList, ServiceSettings, SmoothRoundRobin, Tried, WeightedRandom,
 };
 
 use super::{allocations, alone};
@@ -49,4 +49,24 @@ fn choosing_an_instance_allocates_nothing_by_any_policy() {
     }
     // The counter counts.
     assert!(allocations(|| drop(Tried::new())) > 0);
+}
+
+#[test]
+fn finding_a_service_by_its_names_allocates_nothing() {
+    let _alone = alone();
+    let known = InMemoryDiscovery::new().with("orders", [Instance::new(("10.0.0.1", 1))]);
+    let directory = Directory::new(Arc::new(known), BalanceSettings::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let endpoints = runtime.block_on(async {
+        let endpoints = directory.endpoints_named("", "orders").expect("a valid name");
+        endpoints.ready().await.expect("it is known");
+        endpoints
+    });
+    let calls = allocations(|| {
+        for _ in 0..1_000 {
+            let found = directory.endpoints_named("", "orders").expect("a valid name");
+            assert!(Arc::ptr_eq(&found, &endpoints));
+        }
+    });
+    assert_eq!(calls, 0);
 }
