@@ -10,6 +10,7 @@ mod balancing_support;
 mod below;
 mod calling;
 mod discovering;
+mod ejecting;
 mod explaining;
 mod fault_server;
 mod leaving;

@@ -5,7 +5,8 @@ use nacos_client::StartError;
 
 use super::*;
 use crate::eject::{EjectionListener, EjectionSender};
-use crate::{EjectionCause, EjectionEvent, EjectionKind};
+use crate::settings::BalanceSettings;
+use crate::{Directory, EjectionCause, EjectionEvent, EjectionKind, InMemoryDiscovery};
 
 fn told() -> (Service, EjectionSender) {
     let events = EjectionSender::new();
@@ -110,4 +111,25 @@ async fn a_handler_is_called_in_order_survives_its_panics_and_ends_when_it_is_to
 fn without_a_runtime_a_handler_is_refused() {
     let listener = EjectionListener::spawn(EjectionSender::new().subscribe(), |_| std::future::ready(()));
     assert!(matches!(listener, Err(StartError::NoRuntime)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_directory_tells_the_ejections_of_all_its_services() {
+    let known = InMemoryDiscovery::new();
+    let directory = Directory::new(Arc::new(known.clone()), BalanceSettings::default());
+    let mut events = directory.ejections();
+    let (sender, mut handled) = tokio::sync::mpsc::unbounded_channel();
+    let listener = directory.on_ejection(move |event| std::future::ready(sender.send(kind(&event)).unwrap()));
+    for name in ["orders", "stock"] {
+        known.set(name, [1, 2].map(|port| Instance::new(("127.0.0.1", port))));
+        let endpoints = directory.endpoints(&ServiceKey::new("", name)).unwrap();
+        endpoints.ready().await.unwrap();
+        let mut service = Service { endpoints, rng: fastrand::Rng::with_seed(1), revision: 0 };
+        service.fail(2);
+        let event = events.next().await.unwrap();
+        assert_eq!((kind(&event), event.instance.service().name()), ((2, "ejected"), name));
+        assert_eq!(handled.recv().await, Some((2, "ejected")));
+    }
+    drop(listener);
+    assert_eq!(handled.recv().await, None, "the handler is gone");
 }

@@ -111,3 +111,21 @@ async fn sc07_a_changed_weight_keeps_in_flight_estimate_and_ejection() {
     drop(held);
     assert_eq!(after[1].in_flight(), 0, "the same count under the old list and the new one");
 }
+
+#[tokio::test(start_paused = true)]
+async fn b08_who_leaves_the_list_and_comes_back_soon_is_as_ejected_as_before() {
+    let mut service = Service::ejecting([1, 2, 3, 4]);
+    service.fail(1);
+    let before = service.endpoint(1).ejection();
+    service.list([2, 3, 4]);
+    // Who is away takes nobody's place among those that may be ejected.
+    service.fail(2);
+    assert_eq!(ejected(&service), [2]);
+    service.list([1, 2, 3, 4]);
+    assert_eq!((ejected(&service), service.endpoint(1).ejection()), (vec![1, 2], before));
+    service.list([3, 4]);
+    assert_eq!(service.spread(100).len(), 2);
+    // With half of three it is one of the two that comes back.
+    service.list([1, 2, 3]);
+    assert_eq!(ejected(&service).len(), 1);
+}
