@@ -169,13 +169,13 @@ impl Life {
         }
         // Everybody has beaten twice, and what was unhealthy for want of it is healthy again.
         sleep_until(start + PERIOD * 2).await;
-        let mut link = Link::open(process.http()).await?;
-        let before = states(&mut link, size, by).await?;
+        let before = states(&mut Link::open(process.http()).await?, size, by).await?;
         let (begun, used) = (Instant::now(), process.cpu_seconds());
         sleep_until(begun + Duration::from_secs(watched)).await;
         let percent_of_core = 100.0 * (process.cpu_seconds() - used) / begun.elapsed().as_secs_f64();
         let megabytes = process.memory()? / 1e6;
-        let after = states(&mut link, size, by).await?;
+        // The first one was idle for longer than some servers keep a connection.
+        let after = states(&mut Link::open(process.http()).await?, size, by).await?;
         if let Some(Ok(failed)) = senders.try_join_next() {
             failed?;
         }

@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// All of them in this process, the server in another.
 pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
     let mut table =
-        Table::new("Clients that all provide and subscribe to one service, started at once", "half as many");
+        Table::new("Clients that are all subscribed to one service and begin to provide it at once", "half as many");
     let mut half: Option<Settled> = None;
     for size in scale.of(vec![125, 250, 500], vec![10, 20]) {
         let settled = settle(size).await?;
@@ -40,16 +40,24 @@ struct Settled {
 async fn settle(size: usize) -> Result<Settled, Failure> {
     let server = Process::start()?;
     let mut connected = Vec::new();
-    for _ in 0..size {
-        connected.push(Client::connect(server.http()).await?);
+    for number in 0..size {
+        let client = Client::connect(server.http()).await?;
+        if number == 0 {
+            client.register_number(SERVICE, number).await?;
+        }
+        // From here on it is subscribed.
+        let handle = client.handle(SERVICE, 1, PATIENCE).await?;
+        connected.push((client, handle));
     }
     let (start, before, own) = (Instant::now(), server.cpu_seconds(), machine::cpu_seconds());
-    let mut clients: JoinSet<Result<Client, Failure>> = JoinSet::new();
-    for (number, client) in connected.into_iter().enumerate() {
+    let mut clients: JoinSet<Result<_, Failure>> = JoinSet::new();
+    for (number, (client, subscribed)) in connected.into_iter().enumerate() {
         clients.spawn(async move {
-            client.register_number(SERVICE, number).await?;
-            client.handle(SERVICE, size, PATIENCE).await?;
-            Ok(client)
+            if number > 0 {
+                client.register_number(SERVICE, number).await?;
+            }
+            let seen = client.handle(SERVICE, size, PATIENCE).await?;
+            Ok((client, subscribed, seen))
         });
     }
     let mut settled = Vec::new();
