@@ -23,13 +23,17 @@ pub struct HttpService {
 struct Inside {
     broken: AtomicBool,
     calls: AtomicU64,
+    failures: AtomicU64,
 }
 
 impl Inside {
     fn answer(&self, addr: SocketAddr) -> (StatusCode, String) {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        let broken = self.broken.load(Ordering::Relaxed);
-        (if broken { StatusCode::INTERNAL_SERVER_ERROR } else { StatusCode::OK }, addr.to_string())
+        if self.broken.load(Ordering::Relaxed) {
+            self.failures.fetch_add(1, Ordering::Relaxed);
+            return (StatusCode::INTERNAL_SERVER_ERROR, addr.to_string());
+        }
+        (StatusCode::OK, addr.to_string())
     }
 }
 
@@ -72,6 +76,11 @@ impl HttpService {
     /// How many calls it has answered.
     pub fn calls(&self) -> u64 {
         self.inside.calls.load(Ordering::Relaxed)
+    }
+
+    /// How many of them while it was broken.
+    pub fn failures(&self) -> u64 {
+        self.inside.failures.load(Ordering::Relaxed)
     }
 
     /// Finishes the calls under way and ends.
