@@ -17,8 +17,8 @@ use crate::support::*;
 /// Registers an instance and waits until it is.
 async fn provide(registry: &Server, service: (&str, &str), instance: Instance) -> Registration {
     let provider = provider(registry);
-    let registration = provider.nacos().service(service).unwrap().register(instance).unwrap();
-    in_time("the registration", registration.confirmed()).await.unwrap();
+    let registration = provider.nacos().service(service).expect("a name").register(instance).expect("a registration");
+    in_time("the registration", registration.confirmed()).await.expect("it is confirmed");
     registration
 }
 
@@ -224,10 +224,10 @@ async fn what_a_filter_leaves_out_is_told() {
 
 /// Lets calls of this instance fail until it is ejected.
 fn fail(directory: &Directory, address: &str) {
-    let endpoints = directory.endpoints(&orders()).unwrap();
+    let endpoints = directory.endpoints(&orders()).expect("a name");
     let is_ejected = || directory.explain(&orders()).instances.iter().any(|one| one.standing == Standing::Ejected);
     for _ in 0..10_000 {
-        let picked = endpoints.pick(&mut PickContext::new()).unwrap();
+        let picked = endpoints.pick(&mut PickContext::new()).expect("an instance");
         if picked.instance().to_string() == address {
             picked.finish(Outcome::Transport(TransportFailure::Connect));
         }
@@ -280,7 +280,7 @@ async fn what_this_process_knows_is_told_without_asking_or_watching() {
         explanation.list.as_ref()?.stale_for_ms.map(|_| explanation.clone())
     })
     .await;
-    assert!(stale.takes_requests() && stale.to_string().contains("nobody has kept it up to date"), "{stale}");
+    assert!(stale.takes_requests() && stale.to_string().contains(", nobody "), "{stale}");
 }
 
 #[tokio::test]
@@ -289,6 +289,18 @@ async fn without_a_registry_an_explanation_says_so_and_ends() {
     let explanation = in_time("an explanation", application(impatient(settings)).explain(&orders())).await;
     assert!(explanation.no_instance.is_some() && explanation.list.is_none(), "{explanation}");
     assert!(!explanation.unseen.is_empty(), "{explanation}");
+}
+
+#[tokio::test]
+async fn where_discovery_is_switched_off_nobody_is_asked() {
+    let registry = registry().await;
+    let _group = provide(&registry, ("payments", SERVICE), at(1)).await;
+    let settings = DiscoveryConfig::builder().server_addr(&registry.server_addr());
+    let off = application(settings.property("spring.cloud.nacos.discovery.enabled", "false"));
+    let explanation = off.explain(&orders()).await;
+    assert!(explanation.no_instance.as_ref().is_some_and(|why| why.contains("switched off")), "{explanation}");
+    assert!(explanation.near_misses.is_empty() && explanation.unseen.is_empty(), "{explanation}");
+    assert_eq!(off.status().connection.state, "idle");
 }
 
 #[tokio::test]

@@ -71,6 +71,11 @@ impl Discovery {
     /// # Cancel safety
     /// Cancel safe: it only asks.
     pub async fn explain(&self, service: &ServiceKey) -> Explanation {
+        if !self.config().enabled() {
+            let settings = self.directory().settings().service(service);
+            let why = "discovery is switched off by `spring.cloud.nacos.discovery.enabled`";
+            return unwatched(service, &settings, why.to_owned());
+        }
         self.directory().explain_by_asking(self.nacos(), service).await
     }
 }

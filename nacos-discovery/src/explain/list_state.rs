@@ -42,10 +42,14 @@ fn milliseconds(since: Instant, now: Instant) -> u64 {
 
 impl fmt::Display for ListState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "revision {}, in force for {:?}", self.revision, rounded(self.age_ms))?;
-        match self.stale_for_ms {
-            Some(stale) => write!(f, ", nobody has kept it up to date for {:?}", rounded(stale))?,
-            None => f.write_str(", kept up to date")?,
+        write!(f, "revision {}", self.revision)?;
+        if let Some(age) = seconds(self.age_ms) {
+            write!(f, ", unchanged for {age:?}")?;
+        }
+        match (self.stale_for_ms, self.stale_for_ms.and_then(seconds)) {
+            (Some(_), Some(stale)) => write!(f, ", nobody has kept it up to date for {stale:?}")?,
+            (Some(_), None) => f.write_str(", nobody keeps it up to date")?,
+            (None, _) => f.write_str(", kept up to date")?,
         }
         if self.protected {
             f.write_str("; protected: too few are healthy, so the registry shows all as healthy")?;
@@ -57,7 +61,26 @@ impl fmt::Display for ListState {
     }
 }
 
-/// Milliseconds matter below a second only.
-fn rounded(milliseconds: u64) -> Duration {
-    if milliseconds < 1000 { Duration::from_millis(milliseconds) } else { Duration::from_secs(milliseconds / 1000) }
+/// People count in whole seconds.
+fn seconds(milliseconds: u64) -> Option<Duration> {
+    Some(Duration::from_secs(milliseconds / 1000)).filter(|duration| !duration.is_zero())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_odd_about_a_list_is_told() {
+        let fresh = ListState { revision: 7, age_ms: 999, stale_for_ms: None, protected: false, held: 0 };
+        assert_eq!(fresh.to_string(), "revision 7, kept up to date");
+        let old = ListState { age_ms: 61_500, stale_for_ms: Some(10), ..fresh };
+        assert_eq!(old.to_string(), "revision 7, unchanged for 61s, nobody keeps it up to date");
+        let odd = ListState { stale_for_ms: Some(2000), protected: true, held: 2, ..fresh };
+        assert_eq!(
+            odd.to_string(),
+            "revision 7, nobody has kept it up to date for 2s; protected: too few are healthy, so the registry shows all as \
+             healthy; 2 held: the last list lacked them, which is not confirmed yet"
+        );
+    }
 }

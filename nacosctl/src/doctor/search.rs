@@ -51,7 +51,10 @@ fn missed(name: &str, misses: &NearMisses) -> Vec<Check> {
         .map(|near_miss| Check::warning("elsewhere", near_miss.seen(), remedy(near_miss)))
         .collect();
     if elsewhere.is_empty() {
-        let seen = "no group or namespace has a service of this name or one like it";
+        let seen = match misses.unseen.len() {
+            0 => "no group or namespace has a service of this name or one like it",
+            _ => "there is no service of this name or one like it where it could be looked for",
+        };
         elsewhere.push(Check::warning("elsewhere", seen, "is the provider running, does it use the same registry?"));
     }
     checks.extend(elsewhere);
