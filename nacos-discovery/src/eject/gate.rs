@@ -4,7 +4,7 @@ const KIND: u32 = 46;
 const GENERATION: u32 = 48;
 const TIME: u64 = (1 << KIND) - 1;
 
-/// What a pick and the end of a call need to know of an instance's [`super::Breaker`], in one word, so that they read it
+/// What a pick and the end of a call need to know of an instance's [`super::breaker::Breaker`], in one word, so that they read it
 /// without a lock. A mirror: written only together with the breaker, under the lock of the [`super::Ejector`].
 #[derive(Debug, Default)]
 pub(super) struct GateCell {

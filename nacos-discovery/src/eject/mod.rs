@@ -1,6 +1,6 @@
 //! Taking instances that fail out of the choice for a while, and letting new ones in slowly.
 //!
-//! [`Breaker`] is what becomes of one instance, a pure state machine; [`Ejector`] holds those of one service together.
+//! [`breaker::Breaker`] is what becomes of one instance, a pure state machine; [`Ejector`] holds those of one service together.
 
 mod breaker;
 mod ejections;

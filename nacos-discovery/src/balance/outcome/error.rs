@@ -14,18 +14,6 @@ pub(super) fn failure(error: &(dyn Error + 'static)) -> Option<TransportFailure>
     if let Some(failure) = crate::adapters::failure(error) {
         return Some(failure);
     }
-    #[cfg(any(feature = "hyper", feature = "reqwest"))]
-    if let Some(error) = error.downcast_ref::<hyper_util::client::legacy::Error>()
-        && error.is_connect()
-    {
-        // Also where it took too long.
-        return Some(TransportFailure::Connect);
-    }
-    #[cfg(feature = "reqwest")]
-    if let Some(error) = error.downcast_ref::<reqwest::Error>() {
-        let timeout = error.is_timeout().then_some(TransportFailure::Timeout);
-        return if error.is_connect() { Some(TransportFailure::Connect) } else { timeout };
-    }
     match error.downcast_ref::<io::Error>()?.kind() {
         // Only these two cannot come from a connection that was there: an unreachable network or host may be told of one
         // on which bytes were sent.
