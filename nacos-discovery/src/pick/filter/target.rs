@@ -1,7 +1,6 @@
 use std::net::{IpAddr, Ipv6Addr};
 
 use http::uri::{Authority, Scheme};
-use nacos_client::InstanceAddr;
 
 use super::{NoAddress, Reach};
 use crate::{Ports, ServiceInstance, Target};
@@ -21,10 +20,12 @@ pub(crate) fn target(instance: &ServiceInstance, reach: Reach, ports: &Ports) ->
         port => port,
     };
     let authority = match host {
-        Host::Ip(ip) => InstanceAddr::new(ip.to_string(), port),
-        Host::Name(name) => InstanceAddr::new(name, port),
+        Host::Ip(IpAddr::V6(ip)) => format!("[{ip}]:{port}"),
+        Host::Ip(IpAddr::V4(ip)) => format!("{ip}:{port}"),
+        Host::Name(name) => format!("{name}:{port}"),
     };
-    let authority: Authority = authority.to_string().parse().map_err(|_| NoAddress::NoHost)?;
+    // Takes the text over: a list may have ten thousand of them.
+    let authority = Authority::try_from(authority).map_err(|_| NoAddress::NoHost)?;
     Ok(Target::new(scheme, authority))
 }
 
