@@ -190,6 +190,8 @@ fn flaps(before: &[State], after: &[State]) -> f64 {
 
 /// Beats for each of its instances once in a period, evenly; until it is aborted.
 async fn keep_alive(server: SocketAddr, instances: Range<usize>, start: Instant) -> Result<(), Failure> {
+    // Not sooner: some servers give up a connection whose first request does not come within 5 s.
+    sleep_until(start).await;
     let mut link = Link::open(server).await?;
     let pause = PERIOD / u32::try_from(instances.len().max(1))?;
     let mut next = start;

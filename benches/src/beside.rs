@@ -1,10 +1,11 @@
 //! Our server beside those that others wrote, each asked the same through the wire of gRPC, one after the other.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use nacos_proto::grpc::Instance;
 use tokio::time::sleep;
 
-use super::fanout::{self, Audience, SERVICE, Speaker};
+use super::fanout::{Audience, SERVICE, Speaker};
 use super::process::Process;
 use super::raw::{Connection, first_instance, instance_number};
 use super::report::{Better, Figure, Table, percentile};
@@ -14,6 +15,10 @@ use super::{Failure, Scale, memory, server};
 const SUBSCRIBERS: usize = 100;
 const INSTANCES: usize = 100;
 const FEW: usize = 4;
+const WARM_UP: usize = 3;
+const FIRST_PORT: i32 = 20_000;
+/// Between two changes, so that the next one meets subscribers that have acknowledged.
+const PAUSE: Duration = Duration::from_millis(20);
 /// For a server that has just started to come to rest.
 const REST: Duration = Duration::from_secs(2);
 
@@ -81,7 +86,19 @@ async fn until_all_have(
     // What is merged or late is over then.
     sleep(REST).await;
     let mut audience = Audience::gather(server.grpc(), subscribers, speaker).await?;
-    Ok(fanout::measure(&publisher, &mut audience, changes, true).await?.0)
+    let mut times = Vec::new();
+    for number in 1..=changes + WARM_UP {
+        // Another port, as r-nacos pushes no change of metadata; there, and only there, the instance of the port before stays.
+        let port = FIRST_PORT + i32::try_from(number)?;
+        let start = Instant::now();
+        publisher.register(SERVICE.to_owned(), Instance { port, ..first_instance(0) }).await?;
+        let heard = audience.all_hear(Some(format!(r#""port":{port}"#))).await?;
+        if number > WARM_UP {
+            times.push(heard.last.duration_since(start).as_secs_f64() * 1e3);
+        }
+        sleep(PAUSE).await;
+    }
+    Ok(times)
 }
 
 async fn sizes(scale: Scale, rival: &Rival, table: &mut Table) -> Result<(), Failure> {

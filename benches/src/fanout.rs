@@ -68,7 +68,7 @@ pub(crate) async fn run(scale: Scale) -> Result<Table, Failure> {
 }
 
 /// The times in milliseconds, and the size of a push.
-pub(crate) async fn measure(
+async fn measure(
     publisher: &Connection,
     audience: &mut Audience,
     changes: usize,
@@ -152,7 +152,11 @@ impl Audience {
 
     /// Waits until everybody has the list in which the first instance says this number, or any list.
     pub(crate) async fn all_have(&mut self, number: Option<usize>) -> Result<Heard, Failure> {
-        let text = number.map(|number| format!(r#""number":"{number}""#));
+        self.all_hear(number.map(|number| format!(r#""number":"{number}""#))).await
+    }
+
+    /// Waits until everybody has a list in which this text stands, or any list.
+    pub(crate) async fn all_hear(&mut self, text: Option<String>) -> Result<Heard, Failure> {
         let (mut have, mut heard) = (HashSet::new(), Heard { last: Instant::now(), length: 0, total: 0 });
         let mut last = None;
         while have.len() < self.size {

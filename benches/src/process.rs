@@ -15,6 +15,9 @@ use super::idle_server::IdleServer;
 use super::rival::Rival;
 use super::{Failure, attackers, machine, ours};
 
+/// Names the server's program, such as `target/release/nacos-server-min`.
+const PROGRAM: &str = "NACOS_BENCH_PROGRAM";
+
 /// What runs in the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Role {
@@ -50,9 +53,9 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Our server.
+    /// Our server: the program that the environment names, or else this one in its role, whose own pages count as its memory too.
     pub(crate) fn start() -> Result<Self, Failure> {
-        Self::start_as(Role::Nacos)
+        if std::env::var_os(PROGRAM).is_some() { ours_at(0) } else { Self::start_as(Role::Nacos) }
     }
 
     /// Our server, which counts what it allocates.
@@ -154,7 +157,7 @@ impl Process {
 
     /// Starts our server again on the same port.
     pub(crate) fn restart(&mut self) -> Result<(), Failure> {
-        *self = serving(Role::Nacos, self.address.port(), 0)?;
+        *self = ours_at(self.address.port())?;
         Ok(())
     }
 }
@@ -166,19 +169,30 @@ impl Drop for Process {
     }
 }
 
+/// Our server on this port; a program of its own finds a free one for 0.
+fn ours_at(port: u16) -> Result<Process, Failure> {
+    match std::env::var_os(PROGRAM) {
+        Some(program) => started(Command::new(program).args(["--port", &port.to_string(), "--log", "error"])),
+        None => serving(Role::Nacos, port, 0),
+    }
+}
+
 fn serving(role: Role, port: u16, answer: usize) -> Result<Process, Failure> {
     spawn(&["serve", "--port", &port.to_string(), "--role", role.name(), "--answer", &answer.to_string()])
 }
 
 /// Starts this program in another part and returns once it says where it listens.
 fn spawn(args: &[&str]) -> Result<Process, Failure> {
-    let mut child =
-        Command::new(std::env::current_exe()?).args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    started(Command::new(std::env::current_exe()?).args(args))
+}
+
+fn started(command: &mut Command) -> Result<Process, Failure> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut line = String::new();
     if let Some(out) = child.stdout.take() {
         let mut out = BufReader::new(out);
         out.read_line(&mut line)?;
-        if let Some(address) = line.trim().strip_prefix(LISTENING).and_then(|address| address.parse().ok()) {
+        if let Some(address) = listening(&line) {
             return Ok(Process { child, out: Some(out), address, _data: None });
         }
     }
@@ -188,6 +202,12 @@ fn spawn(args: &[&str]) -> Result<Process, Failure> {
 }
 
 const LISTENING: &str = "listening on ";
+
+/// What a program says in its first line: only the address, or its name first and a URL.
+fn listening(line: &str) -> Option<SocketAddr> {
+    let (_, address) = line.trim().split_once(LISTENING)?;
+    address.trim_start_matches("http://").trim_end_matches("/nacos").parse().ok()
+}
 
 /// The child's side: runs until it is killed or the parent ends.
 pub(crate) async fn serve(role: Role, port: u16, answer: usize) -> Result<(), Failure> {
