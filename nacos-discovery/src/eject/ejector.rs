@@ -153,7 +153,7 @@ impl Ejector {
         if self.rules.is_none() {
             return;
         }
-        let probing = gate.way == Way::Probing;
+        let probing = gate.is_probing();
         let count = |failed| endpoint.node().seat().count(failed, self.at(now));
         let input = match outcome {
             Outcome::Success { .. } => {

@@ -61,6 +61,10 @@ impl Gate {
         matches!(self.way, Way::Clear | Way::Troubled)
     }
 
+    pub(crate) const fn is_probing(self) -> bool {
+        matches!(self.way, Way::Probing)
+    }
+
     /// Whether a request may be let through at this time: it is open, or a probe is due.
     pub(crate) const fn is_passable(self, at: u64) -> bool {
         match self.way {

@@ -46,6 +46,15 @@ impl Node {
         }
     }
 
+    /// A call of this generation was given up. It says nothing, so the clock is read only where it was a probe.
+    pub(crate) fn cancel(&self, endpoint: &Endpoint, generation: u16) {
+        self.load.end();
+        let gate = self.seat.gate();
+        if gate.generation == generation && gate.is_probing() {
+            self.ejector.ended(endpoint, gate, &Outcome::Cancelled, Instant::now());
+        }
+    }
+
     /// Whether a request may go there at this time of the ejector.
     pub(crate) fn is_usable(&self, at: u64) -> bool {
         self.seat.gate().is_passable(at)

@@ -61,7 +61,7 @@ impl Picked {
 impl Drop for Picked {
     fn drop(&mut self) {
         if !self.ended {
-            self.end(&Outcome::Cancelled, Instant::now());
+            self.endpoint.node().cancel(&self.endpoint, self.generation);
         }
     }
 }

@@ -119,7 +119,10 @@ async fn a_directory_tells_the_ejections_of_all_its_services() {
     let directory = Directory::new(Arc::new(known.clone()), BalanceSettings::default());
     let mut events = directory.ejections();
     let (sender, mut handled) = tokio::sync::mpsc::unbounded_channel();
-    let listener = directory.on_ejection(move |event| std::future::ready(sender.send(kind(&event)).unwrap()));
+    let listener = directory.on_ejection(move |event| {
+        sender.send(kind(&event)).unwrap();
+        std::future::ready(())
+    });
     for name in ["orders", "stock"] {
         known.set(name, [1, 2].map(|port| Instance::new(("127.0.0.1", port))));
         let endpoints = directory.endpoints(&ServiceKey::new("", name)).unwrap();
