@@ -4,6 +4,9 @@
 //! application once it listens ([`Registrar`]), takes it out of the registry before it stops ([`Registered`]), and tells who
 //! provides a service ([`DiscoveryClient`]).
 //!
+//! Requests find instances by themselves through [`BalanceLayer`], a tower layer over any HTTP client, with
+//! [`RetryNextLayer`] above it; [`Directory`] has the instances and [`ServiceSettings`] say how requests are spread.
+//!
 //! # Features
 //!
 //! None is on by default.
