@@ -57,8 +57,9 @@ fn provider_of(registry: &Server) -> NamingService {
 }
 
 async fn registered(nacos: &NamingService, instance: Instance) -> Registration {
-    let registration = nacos.service(SERVICE).unwrap().register(instance).unwrap();
-    in_time("a registration", registration.confirmed()).await.unwrap();
+    let service = nacos.service(SERVICE).expect("a valid name");
+    let registration = service.register(instance).expect("a valid instance");
+    in_time("a registration", registration.confirmed()).await.expect("the registry takes it");
     registration
 }
 
@@ -93,7 +94,7 @@ async fn sc05_what_registers_is_called_and_what_left_is_never_called_again() {
 
     let leaving = registered(&nacos, Instance::new(leaves.address)).await;
     let web = consumer.reqwest(reqwest::Client::new());
-    let call = async || web.get(&format!("lb://{SERVICE}/")).send().await.unwrap().text().await.unwrap();
+    let call = async || web.get(format!("lb://{SERVICE}/")).send().await.unwrap().text().await.unwrap();
     eventually("a request to the new one", async || {
         call().await;
         (leaves.requests() > 0).then_some(())
@@ -193,8 +194,8 @@ async fn sc10_on_a_dual_stack_machine_the_ipv6_address_of_the_metadata_is_called
 async fn refused(consumer: &Discovery) -> nacos_discovery::NoInstance {
     let settings = ServiceSettings::default().with_first_list_wait(Duration::from_secs(2));
     let directory = consumer.directory_with(BalanceSettings::new(settings));
-    let endpoints = directory.endpoints(&key()).unwrap();
-    in_time("the end of the wait", endpoints.ready()).await.unwrap_err()
+    let endpoints = directory.endpoints(&key()).expect("a valid name");
+    in_time("the end of the wait", endpoints.ready()).await.expect_err("there is no list")
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
