@@ -30,7 +30,10 @@ impl Pause {
         }
         // At most `relapses`, which a cap of a day over a millisecond keeps far below 32 steps that change anything.
         let periods = periods as u32;
-        Self { relapses: self.relapses - periods, length: self.length / 2u32.saturating_pow(periods) }
+        // Where the longest pause kept it from doubling, there were more relapses than doublings.
+        let least = rules.first_pause().mul_f64(0.9).min(self.length);
+        let length = (self.length / 2u32.saturating_pow(periods)).max(least);
+        Self { relapses: self.relapses - periods, length }
     }
 }
 
@@ -65,6 +68,17 @@ mod tests {
         assert_eq!([after(0), after(29), after(30), after(60)], [(3, 8), (3, 8), (2, 4), (1, 2)]);
         assert_eq!(pause.relaxed(Duration::from_secs(120), &rules), Pause::default());
         assert_eq!(pause.relaxed(Duration::MAX, &rules), Pause::default());
+    }
+
+    #[test]
+    fn sc16_no_pause_is_shorter_than_the_first_one_however_many_relapses_are_forgiven() {
+        let rules = EjectSettings::new();
+        let pause = (0..30).fold(Pause::default(), |pause, _| pause.next(&rules, 0.5));
+        assert_eq!(pause, Pause { relapses: 29, length: Duration::from_secs(60) });
+        for periods in 0..=29 {
+            let next = pause.relaxed(rules.relax_after() * periods, &rules).next(&rules, 0.5);
+            assert!(next.length >= rules.first_pause(), "{next:?} after {periods} periods of health");
+        }
     }
 
     proptest! {
