@@ -35,7 +35,10 @@ enum Host<'a> {
 }
 
 fn host(instance: &ServiceInstance, reach: Reach) -> Result<Host<'_>, NoAddress> {
-    let Ok(ip) = instance.host().parse::<IpAddr>() else { return name(instance.host()) };
+    let listed = instance.host();
+    // Some register IPv6 in brackets.
+    let bare = listed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(listed);
+    let Ok(ip) = bare.parse::<IpAddr>() else { return name(listed) };
     let ip = ip.to_canonical();
     if let Some(other) = beside(ip, instance).filter(|other| reach.has_ipv6(*other)) {
         return Ok(Host::Ip(IpAddr::V6(other)));
@@ -87,6 +90,12 @@ mod tests {
         use AddressFamily::{Dual, Ipv4, Ipv6};
         let v4 = || Instance::new(("10.0.0.1", 8080));
         let v6 = || Instance::new(("2001:db8::1", 8080));
+        // As no constructor makes it, but a registry may list it.
+        let bracketed = || {
+            let mut instance = v6();
+            instance.ip = String::from("[2001:db8::1]");
+            instance
+        };
         let both = || v4().metadata("IPv6", "[2001:db8::5]");
         let bare = || v4().metadata("IPv6", "2001:db8::5");
         let named = || Instance::new(("orders.internal", 8080)).metadata("IPv6", "[2001:db8::5]");
@@ -104,6 +113,8 @@ mod tests {
             (named(), Ipv4, Ok("http://orders.internal:8080")),
             (named(), Ipv6, Ok("http://orders.internal:8080")),
             (Instance::new(("::ffff:10.0.0.1", 1)), Ipv4, Ok("http://10.0.0.1:1")),
+            (bracketed(), Dual, Ok("http://[2001:db8::1]:8080")),
+            (bracketed(), Ipv4, Err(NoAddress::Family)),
         ] {
             assert_eq!(
                 uri(instance.clone(), family).as_deref(),
@@ -120,6 +131,14 @@ mod tests {
             ("two words", NoAddress::NoHost),
             ("user@10.0.0.1", NoAddress::NoHost),
             ("fe80::1%eth0", NoAddress::NoHost),
+            ("orders/admin", NoAddress::NoHost),
+            ("orders?a", NoAddress::NoHost),
+            ("orders#a", NoAddress::NoHost),
+            ("orders%20a", NoAddress::NoHost),
+            ("orders\r\nx", NoAddress::NoHost),
+            ("örders", NoAddress::NoHost),
+            ("orders:80", NoAddress::NoHost),
+            ("[::1", NoAddress::NoHost),
             ("fe80::1", NoAddress::Unspecific),
             ("0.0.0.0", NoAddress::Unspecific),
         ] {
