@@ -2,7 +2,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures_util::StreamExt;
+use futures_util::{FutureExt, StreamExt};
 use nacos_client::{ServiceKey, StartError};
 use tokio::runtime::Handle;
 use tokio::task::JoinHandle;
@@ -88,7 +88,11 @@ impl Work {
             None => self.begin().await,
         };
         if let Ok(lists) = lists {
-            self.follow(lists).await;
+            let followed = AssertUnwindSafe(self.follow(lists)).catch_unwind();
+            if followed.await.is_err() {
+                let service = &self.service;
+                tracing::error!(%service, "the source panicked; without it nobody keeps the list up to date");
+            }
         }
         if let Some(endpoints) = self.endpoints.upgrade() {
             endpoints.close();
@@ -150,15 +154,16 @@ impl Work {
                 None
             }
             Woken::Restored => {
-                endpoints.restart(now);
+                guarded(&endpoints, || endpoints.restart(now));
                 None
             }
             Woken::Time => self.pacer.due(now),
         };
         if let Some(list) = list {
-            apply(&endpoints, &list);
+            guarded(&endpoints, || endpoints.apply(&list));
         }
-        self.refresh = endpoints.refresh(now);
+        // Not at once where it panicked: it would do so again.
+        self.refresh = guarded(&endpoints, || endpoints.refresh(now)).unwrap_or_else(|| Some(now + PAUSES.0));
         drop(endpoints);
         self.look(now)
     }
@@ -179,11 +184,13 @@ impl Work {
 }
 
 /// Filters and policies of the application may panic: that must not end the updates.
-fn apply(endpoints: &Endpoints, list: &ServiceList) {
-    if catch_unwind(AssertUnwindSafe(|| endpoints.apply(list))).is_err() {
+fn guarded<R>(endpoints: &Endpoints, change: impl FnOnce() -> R) -> Option<R> {
+    let changed = catch_unwind(AssertUnwindSafe(change)).ok();
+    if changed.is_none() {
         let service = endpoints.service();
         tracing::error!(%service, "a filter or a policy panicked; the list before stays");
     }
+    changed
 }
 
 async fn until(when: Option<Instant>) {

@@ -6,6 +6,7 @@ const AGGRESSION: f64 = 1.0;
 /// Parts of the window after which weights are made anew: 1 % of the weight each while it rises in a line.
 const STEPS: u32 = 100;
 const SHORTEST_STEP: Duration = Duration::from_millis(50);
+const LONGEST_WINDOW: Duration = Duration::from_secs(86_400);
 
 /// Lets the share of a new instance rise over some time, so that its caches and connections can warm up.
 ///
@@ -33,10 +34,10 @@ impl SlowStart {
         Self::default()
     }
 
-    /// How long it takes until an instance has its whole weight, default 30 s, at least 50 ms.
+    /// How long it takes until an instance has its whole weight, default 30 s, at least 50 ms and at most a day.
     #[must_use]
     pub fn with_window(mut self, window: Duration) -> Self {
-        self.window = window.max(SHORTEST_STEP);
+        self.window = window.clamp(SHORTEST_STEP, LONGEST_WINDOW);
         self
     }
 

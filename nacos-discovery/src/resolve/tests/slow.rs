@@ -37,3 +37,16 @@ async fn b11_the_share_of_a_new_instance_rises_by_time_alone() {
     tokio::time::sleep(Duration::from_secs(60)).await;
     assert!(!published.has_changed().unwrap(), "once it has risen, nothing is made anew");
 }
+
+#[tokio::test(start_paused = true)]
+async fn b11_a_window_without_end_is_a_long_one() {
+    let settings = settings().with_slow_start(Some(SlowStart::new().with_window(Duration::MAX)));
+    let endpoints = endpoints(settings);
+    endpoints.apply(&list(1, [instance(1)]));
+    advance(Duration::from_secs(1)).await;
+    endpoints.apply(&list(2, [instance(1), instance(2)]));
+    assert_eq!([1, 2].map(|port| weight(&endpoints, port)), [1.0, 0.1]);
+    advance(Duration::from_secs(86_400)).await;
+    endpoints.refresh(tokio::time::Instant::now());
+    assert_eq!([1, 2].map(|port| weight(&endpoints, port)), [1.0, 1.0]);
+}

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::error::Error;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::StreamExt;
@@ -10,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
 
 use super::*;
-use crate::{BalanceSettings, Directory, DiscoveryError, Filter, Lists, OnEmpty, ServiceInstance, Source};
+use crate::{BalanceSettings, Directory, DiscoveryError, Filter, Lists, OnEmpty, ServiceInstance, SlowStart, Source};
 
 /// A source that says what the test lets it say.
 #[derive(Debug, Clone, Default)]
@@ -204,4 +205,64 @@ async fn a_filter_that_panics_leaves_the_list_before_and_the_updates_go_on() {
         sleep(millis(30)).await;
         assert_eq!(there(&endpoints), expected);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_filter_that_panics_while_weights_are_made_anew_does_not_end_the_updates() {
+    /// Panics for as long as it is told to.
+    #[derive(Debug, Clone, Default)]
+    struct Moody {
+        afraid: Arc<AtomicBool>,
+    }
+    impl Filter for Moody {
+        fn name(&self) -> &str {
+            "moody"
+        }
+
+        fn keep(&self, _: &ServiceInstance) -> bool {
+            assert!(!self.afraid.load(Ordering::SeqCst), "in a mood");
+            true
+        }
+
+        fn on_empty(&self) -> OnEmpty {
+            OnEmpty::Skip
+        }
+    }
+    let (source, tell) = Scripted::default().begins();
+    let moody = Moody::default();
+    let slow = settings().with_slow_start(Some(SlowStart::new())).with_filter(moody.clone());
+    let (_directory, endpoints) = watched(source, slow);
+    let say = |revision, ports: &[u16]| tell.send(Ok(list(revision, ports.iter().copied().map(instance)))).unwrap();
+    say(1, &[1]);
+    sleep(millis(30)).await;
+    say(2, &[1, 2]);
+    sleep(millis(30)).await;
+    moody.afraid.store(true, Ordering::SeqCst);
+    sleep(millis(10_000)).await;
+    moody.afraid.store(false, Ordering::SeqCst);
+    say(3, &[1, 2, 3]);
+    sleep(millis(30)).await;
+    assert_eq!(there(&endpoints), [1, 2, 3]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_panics_ends_the_service_instead_of_leaving_an_old_list_in_force_for_ever() {
+    #[derive(Debug)]
+    struct Fragile;
+    impl Source for Fragile {
+        fn lists(&self, _: &ServiceKey) -> Result<Lists, DiscoveryError> {
+            let first = futures_util::stream::iter([Ok(list(1, [instance(1)]))]);
+            let broken = futures_util::stream::once(async {
+                sleep(millis(100)).await;
+                panic!("the source broke")
+            });
+            Ok(first.chain(broken).boxed())
+        }
+    }
+    let directory = Directory::new(Arc::new(Fragile), BalanceSettings::new(settings()));
+    let endpoints = directory.endpoints(&service()).unwrap();
+    endpoints.ready().await.unwrap();
+    assert_eq!(there(&endpoints), [1]);
+    sleep(millis(200)).await;
+    assert_eq!(reason(&endpoints), NoInstanceReason::Closed);
 }
