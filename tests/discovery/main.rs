@@ -4,6 +4,7 @@ mod adapting;
 mod balancing;
 mod balancing_calls;
 mod balancing_contract;
+mod balancing_faults;
 mod balancing_membership;
 mod balancing_spans;
 mod balancing_support;

@@ -22,6 +22,11 @@ pub(crate) fn failure(error: &(dyn Error + 'static)) -> Option<TransportFailure>
     (no_connection || not_taken).then_some(TransportFailure::Connect)
 }
 
+/// Whether hyper says that the caller made the error: the body of the request broke off, or it cannot be sent like that.
+pub(crate) fn is_of_caller(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref().is_some_and(::hyper::Error::is_user)
+}
+
 #[cfg(test)]
 mod tests {
     use std::future::{Ready, ready};

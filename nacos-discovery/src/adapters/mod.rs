@@ -6,4 +6,4 @@ pub mod hyper;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
 
-pub(crate) use errors::failure;
+pub(crate) use errors::{failure, is_of_caller};

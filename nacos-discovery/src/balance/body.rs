@@ -5,9 +5,9 @@ use std::task::{Context, Poll, ready};
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use super::outcome::Expected;
+use super::outcome::{Expected, Reply};
 use super::running::Running;
-use crate::TransportFailure;
+use crate::{Outcome, TransportFailure};
 
 pin_project! {
     /// The body of a response, whose end is the end of the call: with the last byte, with the trailers, or by an error.
@@ -41,6 +41,9 @@ impl<B: Body> Tracked<B> {
         if body.is_end_stream() {
             running.ended(expected);
             return Self::untracked(body);
+        }
+        if expected == Expected::Known(Reply::Fine) {
+            running.works();
         }
         Self { body, reading: Reading { stage: Stage::Unread(running, expected) } }
     }
@@ -102,13 +105,17 @@ impl Reading {
         let Stage::Begun(running, expected) = self.take() else { return };
         match frame {
             None => running.ended(expected),
-            Some(Err(_)) => running.failed(TransportFailure::Broken, None),
+            Some(Err(_)) => running.failed(Outcome::Transport(TransportFailure::Broken), None),
             Some(Ok(frame)) => {
                 let trailers = frame.trailers_ref();
                 let expected = trailers.map_or(expected, |trailers| expected.with_trailers(trailers));
                 if trailers.is_some() || is_last() {
                     running.ended(expected);
                 } else {
+                    // A stream of gRPC may go on for days before its trailers come.
+                    if expected == Expected::InTrailers {
+                        running.works();
+                    }
                     self.stage = Stage::Begun(running, expected);
                 }
             }

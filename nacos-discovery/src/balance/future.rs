@@ -14,7 +14,7 @@ use super::aimed::Aimed;
 use super::running::Running;
 use super::shared::Shared;
 use super::{BalanceError, ServedBy, Tracked};
-use crate::{Completion, NoInstance};
+use crate::{Completion, NoInstance, Outcome};
 
 pin_project! {
     /// The response of [`crate::Balance`]. Dropping it gives the call up: the instance no longer has it in flight, and
@@ -144,7 +144,10 @@ impl Shared {
         let failure = self.judge.error(&*source);
         let instance = running.as_ref().map(|running| running.instance().clone());
         if let Some(running) = running {
-            running.failed(failure, Some(&*source));
+            // Whose body broke off, or who asked for what cannot be sent, says nothing of the instance.
+            let own = self.judge.is_of_caller(&*source);
+            let outcome = if own { Outcome::Cancelled } else { Outcome::Transport(failure) };
+            running.failed(outcome, Some(&*source));
         }
         BalanceError::Inner { failure, instance, source }
     }

@@ -8,7 +8,7 @@ use tracing::span::Entered;
 
 use super::observe::{Completed, Observer};
 use super::outcome::Expected;
-use crate::{Completion, Outcome, Picked, ServiceInstance, TransportFailure};
+use crate::{Completion, Outcome, Picked, ServiceInstance};
 
 /// A call that was sent to an instance and has not ended. Dropping it is the caller's giving up. However it ends, the
 /// instance is released first and the hooks are told then.
@@ -51,6 +51,11 @@ impl Running {
         self.observer.answered(status);
     }
 
+    /// What there is of the answer shows that the instance works.
+    pub(super) fn works(&self) {
+        self.picked.answered();
+    }
+
     /// The answer has ended well, as far as its bytes are concerned.
     pub(super) fn ended(self, expected: Expected) {
         let now = Instant::now();
@@ -65,8 +70,8 @@ impl Running {
     }
 
     /// There was no whole answer.
-    pub(super) fn failed(self, failure: TransportFailure, error: Option<&(dyn Error + 'static)>) {
-        self.finish(Outcome::Transport(failure), Instant::now(), error);
+    pub(super) fn failed(self, outcome: Outcome, error: Option<&(dyn Error + 'static)>) {
+        self.finish(outcome, Instant::now(), error);
     }
 
     fn finish(self, outcome: Outcome, now: Instant, error: Option<&(dyn Error + 'static)>) {

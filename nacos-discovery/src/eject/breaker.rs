@@ -28,7 +28,7 @@ pub(crate) enum Breaker {
     },
     /// It takes none. Exits: a request after `until` → `Probing`; too few others → `Healthy`.
     Ejected { until: Instant, pause: Pause },
-    /// It has one request, of whose end everything depends. Exits: success → `Healthy`; failure, or too much to do → `Ejected`
+    /// It has one request, on whose answer everything depends. Exits: success → `Healthy`; failure, or too much to do → `Ejected`
     /// for longer; given up by the caller → `Ejected`, but the next request probes at once; too few others → `Healthy`.
     Probing { pause: Pause },
 }

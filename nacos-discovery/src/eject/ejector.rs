@@ -174,6 +174,11 @@ impl Ejector {
         self.judge(endpoint, gate.generation, input, now);
     }
 
+    /// The call that probes it got a good answer, but goes on.
+    pub(crate) fn answered(&self, endpoint: &Endpoint, gate: Gate, now: Instant) {
+        self.judge(endpoint, gate.generation, Input::Success, now);
+    }
+
     fn judge(&self, endpoint: &Endpoint, generation: u16, input: Input, now: Instant) {
         let mut ledger = self.lock();
         // An ejection came between: what was before it counts no more.

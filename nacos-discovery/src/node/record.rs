@@ -55,6 +55,14 @@ impl Node {
         }
     }
 
+    /// A call of this generation got a good answer, whose rest may take as long as it likes. That is all a probe is for.
+    pub(crate) fn answered(&self, endpoint: &Endpoint, generation: u16) {
+        let gate = self.seat.gate();
+        if gate.generation == generation && gate.is_probing() {
+            self.ejector.answered(endpoint, gate, Instant::now());
+        }
+    }
+
     /// Whether a request may go there at this time of the ejector.
     pub(crate) fn is_usable(&self, at: u64) -> bool {
         self.seat.gate().is_passable(at)

@@ -42,6 +42,12 @@ impl Picked {
         self.endpoint.target()
     }
 
+    /// Tells that there is a good answer, whose rest may take long. A call that probes an ejected instance restores it by
+    /// that; any other call is judged by its end alone.
+    pub fn answered(&self) {
+        self.endpoint.node().answered(&self.endpoint, self.generation);
+    }
+
     /// Tells how the call ended.
     pub fn finish(self, outcome: Outcome) {
         self.finish_at(outcome, Instant::now());

@@ -24,3 +24,14 @@ pub(super) fn failure(error: &(dyn Error + 'static)) -> Option<TransportFailure>
         _ => Some(TransportFailure::Broken),
     }
 }
+
+/// Whether this error is one that the caller made, where the client is known.
+pub(super) fn is_of_caller(error: &(dyn Error + 'static)) -> bool {
+    #[cfg(any(feature = "hyper", feature = "reqwest"))]
+    return crate::adapters::is_of_caller(error);
+    #[cfg(not(any(feature = "hyper", feature = "reqwest")))]
+    {
+        let _ = error;
+        false
+    }
+}

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, StatusCode};
 
-use super::error::failure;
+use super::error::{failure, is_of_caller};
 use super::grpc;
 use super::retry_after::retry_after;
 use super::{Classify, Reply};
@@ -36,9 +36,20 @@ impl Judge {
         let ask = |error: &(dyn Error + 'static)| {
             self.experts.iter().find_map(|expert| expert.error(error)).or_else(|| failure(error))
         };
-        iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source())
-            .find_map(ask)
-            .unwrap_or(TransportFailure::Broken)
+        causes(error).find_map(ask).unwrap_or(TransportFailure::Broken)
+    }
+
+    /// Whether the caller made the error, not the instance: the body of the request broke off, or the request cannot be sent.
+    pub(in crate::balance) fn is_of_caller(&self, error: &(dyn Error + 'static)) -> bool {
+        for error in causes(error) {
+            if self.experts.iter().any(|expert| expert.error(error).is_some()) {
+                return false;
+            }
+            if is_of_caller(error) {
+                return true;
+            }
+        }
+        false
     }
 
     /// What the head of an answer means.
@@ -52,6 +63,11 @@ impl Judge {
         }
         Expected::Known(of_status(status, headers))
     }
+}
+
+/// The error and all its sources.
+fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+    iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source())
 }
 
 fn of_status(status: StatusCode, headers: &HeaderMap) -> Reply {

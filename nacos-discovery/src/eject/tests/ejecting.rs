@@ -207,3 +207,23 @@ async fn b07_failing_instances_look_slow_however_fast_they_fail() {
     service.call(1, Outcome::Overloaded { retry_after: Some(Duration::from_secs(7)) });
     assert_eq!(service.endpoint(1).latency(), Some(Duration::from_secs(7)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn sc16_a_probe_whose_answer_is_good_restores_however_long_the_rest_takes() {
+    let mut service = Service::ejecting([1, 2]);
+    let early = service.pick_port(1);
+    service.fail(1);
+    early.answered();
+    assert!(matches!(service.endpoint(1).ejection(), EjectionState::Ejected { .. }), "it began before the ejection");
+    pass(2.0).await;
+    let probe = service.pick_port(1);
+    early.answered();
+    assert!(matches!(service.endpoint(1).ejection(), EjectionState::Probing { .. }));
+    probe.answered();
+    assert_eq!(service.endpoint(1).ejection(), EjectionState::Healthy { failures: 0 });
+    service.call(1, BAD);
+    probe.answered();
+    assert_eq!(service.endpoint(1).ejection(), EjectionState::Healthy { failures: 1 }, "only a probe is judged by it");
+    probe.finish(BAD);
+    assert_eq!(service.endpoint(1).ejection(), EjectionState::Healthy { failures: 2 });
+}
