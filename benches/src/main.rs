@@ -2,6 +2,11 @@
 
 mod attackers;
 mod attacks;
+mod balance_layer;
+mod balance_matrix;
+mod balance_peers;
+mod balance_pick;
+mod balance_update;
 mod beats;
 mod beside;
 mod client_beats;
@@ -20,6 +25,11 @@ mod memory;
 mod ours;
 mod peer;
 mod pick;
+mod pickers_fleet;
+mod pickers_nacos_sdk;
+mod pickers_ours;
+mod pickers_tonic;
+mod pickers_tower;
 mod process;
 mod raw;
 mod recovery;
@@ -31,6 +41,7 @@ mod server;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use balance_matrix::Matrix;
 use clap::{Parser, Subcommand};
 use machine::Machine;
 use process::Role;
@@ -62,6 +73,14 @@ enum Part {
     All,
     /// Picking one instance from the local list: time, allocations, threads.
     Pick,
+    /// Choosing an instance by the tables of the balancer.
+    BalancePick,
+    /// What the layers of the balancer add to a call.
+    BalanceLayer,
+    /// From a list to the tables of the balancer.
+    BalanceUpdate,
+    /// Who sends how many requests to an instance that fails, joins, is slow, or does not listen.
+    BalancePeers,
     /// Registrations per second through one client, client and server in one process.
     Register {
         /// Only this many services.
@@ -163,6 +182,15 @@ fn main() -> Result<(), Failure> {
     if matches!(part, Part::All | Part::Pick) {
         done.push(shown(&pick::run(&runtime, scale)?));
     }
+    if matches!(part, Part::All | Part::BalancePick) {
+        done.extend(balance_pick::run(&runtime, scale)?.iter().map(shown_matrix));
+    }
+    if matches!(part, Part::All | Part::BalanceUpdate) {
+        done.extend(balance_update::run(scale)?.iter().map(shown_matrix));
+    }
+    if matches!(part, Part::All | Part::BalanceLayer) {
+        done.push(shown_matrix(&balance_layer::around_nothing(&runtime, scale)?));
+    }
     // In a task of its own: the thread that blocks would be one more beside those of the runtime.
     done.extend(runtime.block_on(runtime.spawn(over_the_wire(part, scale)))??);
     if let Some(file) = options.json {
@@ -190,6 +218,12 @@ async fn over_the_wire(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
     }
     if matches!(part, Part::All | Part::Recovery) {
         done.push(shown(&recovery::run(scale).await?));
+    }
+    if matches!(part, Part::All | Part::BalanceLayer) {
+        done.push(shown(&balance_layer::on_loopback(scale).await?));
+    }
+    if matches!(part, Part::All | Part::BalancePeers) {
+        done.push(shown_matrix(&balance_peers::run(scale).await?));
     }
     done.extend(of_the_server(part, scale).await?);
     Ok(done)
@@ -231,6 +265,11 @@ async fn of_the_server(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
         done.push(shown(&attacks::run(scale).await?));
     }
     Ok(done)
+}
+
+fn shown_matrix(matrix: &Matrix) -> Value {
+    println!("{}", matrix.to_markdown());
+    matrix.to_json()
 }
 
 fn shown(table: &Table) -> Value {

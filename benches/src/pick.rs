@@ -59,7 +59,7 @@ fn measure(table: &mut Table, mine: &Mine, theirs: Option<&Theirs>, size: usize,
 }
 
 /// A connection that holds `size` instances of different weight.
-async fn provide(server: &ours::Server, service: &str, size: usize) -> Result<Connection, Failure> {
+pub(crate) async fn provide(server: &ours::Server, service: &str, size: usize) -> Result<Connection, Failure> {
     let connection = Connection::open(server.grpc()).await?;
     connection.registered().await?;
     let instances =
@@ -96,14 +96,14 @@ impl Mine {
 }
 
 /// The peer with the list in its cache.
-struct Theirs {
+pub(crate) struct Theirs {
     client: Peer,
     service: String,
 }
 
 impl Theirs {
     /// `None` when the list never comes.
-    async fn ready(server: &ours::Server, service: &str, size: usize) -> Result<Option<Self>, Failure> {
+    pub(crate) async fn ready(server: &ours::Server, service: &str, size: usize) -> Result<Option<Self>, Failure> {
         let client = Peer::connect(server.http()).await?;
         client.naming.get_all_instances(service.to_owned(), group(), Vec::new(), true).await?;
         // Only the first push fills its cache; from then on a call does not wait.
@@ -122,7 +122,7 @@ impl Theirs {
         Ok(Some(Self { client, service: service.to_owned() }))
     }
 
-    fn pick(&self) -> i32 {
+    pub(crate) fn pick(&self) -> i32 {
         // With the list in the cache the call never waits, so it needs no runtime around it.
         let call = self.client.naming.select_one_healthy_instance(self.service.clone(), group(), Vec::new(), true);
         call.now_or_never().expect("the list is in the cache").expect("it has healthy instances").port
@@ -134,7 +134,7 @@ fn group() -> Option<String> {
 }
 
 /// Time of one call: the median of several rounds.
-fn nanoseconds<R>(scale: Scale, call: impl Fn() -> R) -> f64 {
+pub(crate) fn nanoseconds<R>(scale: Scale, call: impl Fn() -> R) -> f64 {
     let round = scale.of(Duration::from_millis(100), Duration::from_millis(10));
     let once = per_call(&call, Duration::from_millis(10));
     let calls = (round.as_nanos() as f64 / once).max(1.0) as u64;
@@ -163,7 +163,7 @@ fn many<R>(call: &impl Fn() -> R, calls: u64) -> f64 {
 }
 
 /// Allocations of one call, counted on this thread only. The first calls may set up what belongs to the thread.
-fn allocations<R>(call: impl Fn() -> R) -> f64 {
+pub(crate) fn allocations<R>(call: impl Fn() -> R) -> f64 {
     const CALLS: u32 = 16;
     many(&call, u64::from(CALLS));
     let seen = allocation_counter::measure(|| {
@@ -175,7 +175,7 @@ fn allocations<R>(call: impl Fn() -> R) -> f64 {
 }
 
 /// Calls per microsecond of all threads together: the median of several rounds.
-fn throughput<R>(scale: Scale, threads: usize, call: impl Fn() -> R + Sync) -> f64 {
+pub(crate) fn throughput<R>(scale: Scale, threads: usize, call: impl Fn() -> R + Sync) -> f64 {
     let round = scale.of(Duration::from_millis(200), Duration::from_millis(20));
     let calls = (round.as_nanos() as f64 / per_call(&call, Duration::from_millis(10))).max(1.0) as u64;
     let mut rounds: Vec<f64> = (0..scale.of(7, 3))

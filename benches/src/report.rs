@@ -101,7 +101,7 @@ impl Table {
 }
 
 /// Three significant digits, thousands set apart.
-fn digits(value: f64) -> String {
+pub(crate) fn digits(value: f64) -> String {
     if value == 0.0 {
         return "0".to_owned();
     }
