@@ -1,6 +1,7 @@
 //! Which instance a request goes to.
 
 mod context;
+mod few;
 mod filter;
 mod member;
 mod no_instance;

@@ -1,5 +1,6 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::few::Few;
 use crate::node::Node;
 use crate::{Endpoint, ServiceInstance};
 
@@ -12,8 +13,8 @@ pub struct Tried {
 
 #[derive(Debug, Default)]
 struct Seen {
-    nodes: Vec<Arc<Node>>,
-    instances: Vec<ServiceInstance>,
+    nodes: Few<Arc<Node>>,
+    instances: Few<ServiceInstance>,
 }
 
 impl Tried {
@@ -26,13 +27,13 @@ impl Tried {
     /// The instances, in the order in which they were tried.
     #[must_use]
     pub fn instances(&self) -> Vec<ServiceInstance> {
-        self.with(|seen| seen.instances.clone())
+        self.with(|seen| seen.instances.as_slice().to_vec())
     }
 
     /// How many there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.with(|seen| seen.nodes.len())
+        self.with(|seen| seen.nodes.as_slice().len())
     }
 
     /// Whether there is none.
@@ -50,7 +51,7 @@ impl Tried {
 
     /// Hands the nodes to `read`, under the lock: it must not come back here.
     pub(crate) fn with_nodes<R>(&self, read: impl FnOnce(&[Arc<Node>]) -> R) -> R {
-        self.with(|seen| read(&seen.nodes))
+        self.with(|seen| read(seen.nodes.as_slice()))
     }
 
     fn with<R>(&self, read: impl FnOnce(&mut Seen) -> R) -> R {
