@@ -10,6 +10,14 @@ use crate::{Endpoint, Member};
 #[non_exhaustive]
 pub struct LeastRequest;
 
+impl LeastRequest {
+    /// As by default: there is nothing to set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
 impl Policy for LeastRequest {
     fn table(&self, members: &[Member], _seed: u64) -> Box<dyn Table> {
         Box::new(TwoChoices::new(members, in_flight))

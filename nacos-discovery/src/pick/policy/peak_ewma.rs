@@ -14,6 +14,14 @@ use crate::{Endpoint, Member};
 #[non_exhaustive]
 pub struct PeakEwma;
 
+impl PeakEwma {
+    /// As by default: there is nothing to set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
 impl Policy for PeakEwma {
     fn table(&self, members: &[Member], _seed: u64) -> Box<dyn Table> {
         Box::new(TwoChoices::new(members, Endpoint::cost))

@@ -8,6 +8,14 @@ use crate::Member;
 #[non_exhaustive]
 pub struct Random;
 
+impl Random {
+    /// As by default: there is nothing to set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
 impl Policy for Random {
     fn table(&self, members: &[Member], _seed: u64) -> Box<dyn Table> {
         Box::new(Draw::new(members, evenly))

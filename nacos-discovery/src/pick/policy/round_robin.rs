@@ -9,6 +9,14 @@ use crate::Member;
 #[non_exhaustive]
 pub struct RoundRobin;
 
+impl RoundRobin {
+    /// As by default: there is nothing to set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
 impl Policy for RoundRobin {
     fn table(&self, members: &[Member], seed: u64) -> Box<dyn Table> {
         Box::new(Sequence::new(members, evenly, seed))

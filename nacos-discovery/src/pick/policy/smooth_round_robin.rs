@@ -16,6 +16,14 @@ use crate::Member;
 #[non_exhaustive]
 pub struct SmoothRoundRobin;
 
+impl SmoothRoundRobin {
+    /// As by default: there is nothing to set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
 impl Policy for SmoothRoundRobin {
     fn table(&self, members: &[Member], seed: u64) -> Box<dyn Table> {
         Box::new(Sequence::new(members, Member::weight, seed))

@@ -8,6 +8,14 @@ use crate::Member;
 #[non_exhaustive]
 pub struct WeightedRandom;
 
+impl WeightedRandom {
+    /// As by default: there is nothing to set.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self
+    }
+}
+
 impl Policy for WeightedRandom {
     fn table(&self, members: &[Member], _seed: u64) -> Box<dyn Table> {
         Box::new(Draw::new(members, Member::weight))
