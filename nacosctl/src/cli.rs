@@ -211,6 +211,17 @@ pub(crate) struct Target {
     pub(crate) cluster: String,
 }
 
+impl Target {
+    /// As it is written on the command line.
+    pub(crate) fn arguments(&self) -> String {
+        let Self { service, address, cluster } = self;
+        match cluster.as_str() {
+            DEFAULT_CLUSTER => format!("{service} {address}"),
+            cluster => format!("{service} {address} --cluster {cluster}"),
+        }
+    }
+}
+
 /// An instance to register.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Register {

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use nacos_client::maintain::{InstanceChange, ServiceSettings};
+use nacos_client::maintain::{InstanceChange, MaintainError, ServiceSettings};
 use serde_json::json;
 
-use super::take_part::instance_key;
+use super::take_part::{elsewhere, instance_key};
 use crate::{
     cli::{Service, Set, Target},
     failure::{Done, Failure},
@@ -47,8 +47,13 @@ pub(super) async fn set(registry: &Registry, output: Output, set: Set) -> Result
 }
 
 async fn apply(registry: &Registry, target: &Target, change: &InstanceChange) -> Result<(), Failure> {
-    let key = registry.key(&target.service);
-    Ok(registry.operator()?.update_instance(&key, &instance_key(target)?, change).await?)
+    let (operator, key, wanted) = (registry.operator()?, registry.key(&target.service), instance_key(target)?);
+    match operator.update_instance(&key, &wanted, change).await {
+        Err(error @ MaintainError::NotFound { .. }) => {
+            Err(elsewhere(&operator, &key, &wanted).await.unwrap_or_else(|| error.into()))
+        }
+        done => Ok(done?),
+    }
 }
 
 /// Takes an instance out of traffic.
@@ -57,7 +62,7 @@ pub(super) async fn drain(registry: &Registry, output: Output, target: &Target) 
     apply(registry, target, &InstanceChange::default().enabled(false)).await?;
     let instances = registry.operator()?.instances(&key).await?;
     let left = instances.iter().filter(|one| !wanted.is(one) && one.is_pickable()).count();
-    let back = format!("`nacosctl set enabled {} {} true` brings it back", target.service, target.address);
+    let back = format!("`nacosctl set enabled {} true` brings it back", target.arguments());
     let text = match left {
         0 => format!("drained {wanted}; NO other instance takes traffic; {back}"),
         left => format!("drained {wanted}; instances that take traffic: {left}; {back}"),

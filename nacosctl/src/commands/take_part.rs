@@ -86,19 +86,30 @@ pub(super) async fn find(
     }
 }
 
+/// Where an instance is not found, but is one of the same address in another cluster: which one.
+pub(super) async fn elsewhere(operator: &Maintain, key: &ServiceKey, wanted: &InstanceKey) -> Option<Failure> {
+    let instances = operator.instances(key).await.ok()?;
+    let there = instances.iter().map(Instance::key).find(|one| (&one.ip, one.port) == (&wanted.ip, wanted.port))?;
+    (there.cluster != wanted.cluster).then(|| {
+        let InstanceKey { ip, port, cluster, .. } = there;
+        Failure::NotFound(format!("{ip}:{port} of {} is in cluster {cluster}: say `--cluster {cluster}`", key.name()))
+    })
+}
+
 /// Removes an instance, and looks whether it is gone: servers say yes in any case.
 pub(super) async fn deregister(registry: &Registry, output: Output, target: &Target) -> Result<Done, Failure> {
     let (operator, key, wanted) = (registry.operator()?, registry.key(&target.service), instance_key(target)?);
-    let found = find(&operator, &key, &wanted).await?;
-    let instance = found
-        .ok_or_else(|| Failure::NotFound(format!("no instance {wanted} of {} in group {}", key.name(), key.group())))?;
+    let Some(instance) = find(&operator, &key, &wanted).await? else {
+        let unknown = || Failure::NotFound(format!("no instance {wanted} of {} in group {}", key.name(), key.group()));
+        return Err(elsewhere(&operator, &key, &wanted).await.unwrap_or_else(unknown));
+    };
     operator.deregister(&key, &instance).await?;
     let end = Instant::now() + registry.timeout().max(LEAST_PATIENCE);
     while find(&operator, &key, &wanted).await?.is_some() {
         if Instant::now() >= end {
             return Err(Failure::Refused(format!(
-                "{wanted} is still there: its own client keeps it registered. Stop that client, or take it out of traffic with `nacosctl drain {} {}`",
-                target.service, target.address,
+                "{wanted} is still there: its own client keeps it registered. Stop that client, or take it out of traffic with `nacosctl drain {}`",
+                target.arguments(),
             )));
         }
         sleep(PACE).await;

@@ -64,6 +64,20 @@ async fn a_persistent_instance_stays_until_it_is_deregistered() {
 }
 
 #[tokio::test]
+async fn an_instance_of_another_cluster_is_found_there_and_the_way_back_names_it() {
+    for world in [World::new().await, World::old().await] {
+        let client = world.client();
+        let _one = register(&client, ("", "orders"), Instance::new(("10.0.0.1", 80)).cluster("east")).await;
+        for command in ["drain", "deregister"] {
+            let run = world.ctl(&[command, "orders", "10.0.0.1:80"]).await.ended(5);
+            assert!(run.err.contains("10.0.0.1:80 of orders is in cluster east: say `--cluster east`"), "{run:?}");
+        }
+        let run = world.ctl(&["drain", "orders", "10.0.0.1:80", "--cluster", "east"]).await.ended(0);
+        assert!(run.out.contains("`nacosctl set enabled orders 10.0.0.1:80 --cluster east true`"), "{run:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_instance_that_its_client_keeps_is_not_said_to_be_deregistered() {
     let world = World::new().await;
     let client = world.client();
