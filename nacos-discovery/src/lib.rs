@@ -7,6 +7,44 @@
 //! Requests find instances by themselves through [`BalanceLayer`], a tower layer over any HTTP client, with
 //! [`RetryNextLayer`] above it; [`Directory`] has the instances and [`ServiceSettings`] say how requests are spread.
 //!
+//! ```text
+//! request for lb://order-service/v1
+//!   │
+//! RetryNextLayer                        repeats on another instance what may be repeated
+//!   │
+//! BalanceLayer ──── pick ─────▶ Directory: the Endpoints of each service ◀── lists ── registry
+//!   │          ◀─ instance ───
+//!   │          ─── outcome ──▶ what is known of an instance: calls in flight, latency, ejection
+//!   │
+//! HTTP client                           hyper-util, reqwest, any tower service of `http` requests
+//!   │
+//! instance
+//! ```
+//!
+//! | what for | where to begin |
+//! |---|---|
+//! | settings | [`DiscoveryConfig`], of the application and its registration; [`BalanceSettings`], of requests |
+//! | being found | [`Discovery::registrar`], `Discovery::serve` for axum |
+//! | finding others | [`Discovery::client`] for lists; [`Discovery::directory`] for who takes requests |
+//! | calling others | `Discovery::reqwest`, `Discovery::http`; [`BalanceLayer`] and [`RetryNextLayer`] over any other client |
+//! | choosing in another way | [`ServiceSettings`], [`Policy`], [`Filter`] |
+//! | knowing what happens | [`Hooks`], `metrics`, [`Directory::on_ejection`], [`Discovery::status`] |
+//! | knowing why | [`Discovery::explain`], [`NoInstance`] |
+//!
+//! # From Spring Cloud
+//!
+//! | there | here |
+//! |---|---|
+//! | `@LoadBalanced` | [`BalanceLayer`]; only `lb://` names a service, unless [`BalanceLayer::hosts`] lists a host |
+//! | `spring.cloud.loadbalancer.clients.<id>.*` | [`BalanceSettings::with_service`], in code: such keys are not read from files |
+//! | `spring.cloud.loadbalancer.retry.*` | [`RetrySettings`], on by default for methods that only read |
+//! | `spring.cloud.loadbalancer.zone` | [`ServiceSettings::with_zone`] |
+//! | own cluster of `NacosLoadBalancer` | on by default, by `cluster-name`; [`ServiceSettings::with_own_cluster`] |
+//! | `ReactorServiceInstanceLoadBalancer` | [`Policy`] |
+//! | `ServiceInstanceListSupplier` | [`Filter`]; [`Source`] where lists come from elsewhere |
+//! | `LoadBalancerLifecycle` | [`Hooks`] |
+//! | `/actuator/nacosdiscovery` | [`Discovery::status`], `serve::operations` |
+//!
 //! # Features
 //!
 //! None is on by default.
