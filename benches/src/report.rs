@@ -110,8 +110,8 @@ pub(crate) fn digits(value: f64) -> String {
         let text = format!("{value:.decimals$}");
         return if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text };
     }
-    let whole = format!("{value:.0}");
-    let mut out = String::new();
+    let whole = format!("{:.0}", value.abs());
+    let mut out = String::from(if value < 0.0 { "-" } else { "" });
     for (at, digit) in whole.chars().enumerate() {
         if at > 0 && (whole.len() - at).is_multiple_of(3) {
             out.push(' ');
@@ -139,8 +139,8 @@ mod tests {
 
     #[test]
     fn numbers_are_short() {
-        let texts = [0.0, 0.1234, 1.234, 12.34, 123.4, 27_000.0, 1_234_567.0].map(digits);
-        assert_eq!(texts, ["0", "0.123", "1.23", "12.3", "123", "27 000", "1 234 567"]);
+        let texts = [0.0, 0.1234, 1.234, 12.34, 123.4, 27_000.0, 1_234_567.0, -403.0].map(digits);
+        assert_eq!(texts, ["0", "0.123", "1.23", "12.3", "123", "27 000", "1 234 567", "-403"]);
     }
 
     #[test]
