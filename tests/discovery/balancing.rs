@@ -18,7 +18,8 @@ use nacos_client::{Instance, ServiceKey};
 use nacos_discovery::adapters::hyper::HyperSettings;
 use nacos_discovery::{
     AddressFamily, BadTarget, BalanceError, BalanceLayer, CallInfo, Completed, ConsistentHash, Directory, Downgrade,
-    ForwardedHeaders, HashOn, Hooks, HostHeader, ServedBy, ServiceSettings, Tracked, TransportFailure,
+    ForwardedHeaders, HashOn, Hooks, HostHeader, NoInstanceReason, ServedBy, ServiceSettings, Tracked,
+    TransportFailure,
 };
 use nacos_tests::wait::{in_time, wait_until};
 use tokio::net::TcpListener;
@@ -319,6 +320,19 @@ async fn a_request_for_tls_never_goes_to_an_instance_without_it_unless_that_is_a
     let error = send(&plain, request("https://Order_Service/")).await.unwrap_err();
     assert!(matches!(error, BalanceError::BadTarget(BadTarget::NotSecure { .. })), "{error}");
     assert_eq!((error.status(), client.calls()), (StatusCode::SERVICE_UNAVAILABLE, calls));
+}
+
+#[tokio::test]
+async fn where_the_only_instance_with_tls_is_ejected_the_error_says_so() {
+    let client = Strict::new(8, async |_| Err::<Response<String>, _>(std::io::ErrorKind::ConnectionReset.into()));
+    let service = BalanceLayer::new(&listing(ServiceSettings::default(), mixed())).hosts([ORDERS]).layer(client);
+    // Five failures in a row eject, by default.
+    for _ in 0..5 {
+        send(&service, request("https://Order_Service/")).await.unwrap_err();
+    }
+    let error = send(&service, request("https://Order_Service/")).await.unwrap_err();
+    let BalanceError::NoInstance(none) = &error else { panic!("{error}") };
+    assert_eq!((&none.reason, error.status()), (&NoInstanceReason::AllEjected, StatusCode::SERVICE_UNAVAILABLE));
 }
 
 #[tokio::test]

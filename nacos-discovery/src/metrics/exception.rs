@@ -36,6 +36,7 @@ const fn of_reason(reason: &NoInstanceReason) -> &'static str {
         NoInstanceReason::NoUsableAddress { .. } => "NoUsableAddress",
         NoInstanceReason::Filtered { .. } => "Filtered",
         NoInstanceReason::AllTried { .. } => "AllTried",
+        NoInstanceReason::AllEjected => "AllEjected",
         NoInstanceReason::Stale { .. } => "Stale",
         NoInstanceReason::Closed => "Closed",
     }

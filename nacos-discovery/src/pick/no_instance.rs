@@ -99,6 +99,10 @@ pub enum NoInstanceReason {
         /// How many there are.
         count: usize,
     },
+    /// Those that could serve the request failed, and are ejected until a probe of them succeeds. A request for TLS meets
+    /// this where few instances speak it; of all instances some are always left.
+    #[error("all that could serve it are ejected")]
+    AllEjected,
     /// Nobody has kept the list up to date for longer than is allowed.
     #[error("the list has not been kept up to date for {age:?}")]
     Stale {

@@ -234,8 +234,11 @@ impl Endpoints {
 
     #[cold]
     fn none(&self, snapshot: &Snapshot, cx: &PickContext<'_>) -> NoInstance {
-        let tried = NoInstanceReason::AllTried { count: cx.tried().len() };
-        let reason = if snapshot.tiers.is_empty() { snapshot.refusal() } else { tried };
+        let reason = match cx.tried().len() {
+            _ if snapshot.tiers.is_empty() => snapshot.refusal(),
+            0 => NoInstanceReason::AllEjected,
+            count => NoInstanceReason::AllTried { count },
+        };
         NoInstance::new(self.service.clone(), reason).caused_by(self.trouble())
     }
 }
