@@ -1,6 +1,7 @@
 //! What is not the instance's fault, what shows that an ejected one works again, and code of the application that misbehaves
 //! within a call.
 
+use std::collections::BTreeSet;
 use std::convert::identity;
 use std::error::Error;
 use std::io;
@@ -139,6 +140,40 @@ async fn whatever_a_policy_of_the_application_does_calls_are_served_and_none_sta
         assert!(tried.len() <= 2);
         assert_eq!((in_flight(&directory), client.free()), (0, 8));
     }
+}
+
+#[tokio::test]
+async fn sc14_a_policy_that_insists_on_one_instance_does_not_get_it_where_it_was_tried() {
+    let settings = ServiceSettings::default().with_policy(Odd(|_| 0, Arc::default()));
+    let directory = listing(settings, at([1000, 1001, 1002]));
+    let client = Strict::new(8, async |request: Request<String>| Ok(Response::new(port(&request).to_string())));
+    let service = BalanceLayer::new(&directory).layer(client);
+    let tried = Tried::new();
+    let mut served = BTreeSet::new();
+    for _ in 0..3 {
+        let mut request = get("/");
+        request.extensions_mut().insert(tried.clone());
+        served.insert(send(&service, request).await.expect("somebody is left").into_body().into_inner());
+    }
+    assert_eq!(served.len(), 3, "{served:?}");
+}
+
+#[tokio::test]
+async fn a_bad_answer_counts_also_where_its_body_is_not_read_to_the_end() {
+    let directory = listing(ServiceSettings::default(), at([1000, 1001]));
+    let client = Strict::new(8, async |request: Request<String>| {
+        let bad = Response::builder().status(500).body(Script::empty().data().data().endless());
+        Ok(if port(&request) == 1000 { bad.expect("a response") } else { Response::new(Script::empty()) })
+    });
+    let service = BalanceLayer::new(&directory).layer(client);
+    for _ in 0..100 {
+        let mut answer = send(&service, get("/")).await.expect("an answer");
+        if answer.status() == StatusCode::INTERNAL_SERVER_ERROR {
+            answer.body_mut().frame().await.expect("some of it").expect("it is whole");
+        }
+    }
+    assert!(matches!(ejection(&directory, 1000), EjectionState::Ejected { .. }));
+    assert_eq!(in_flight(&directory), 0);
 }
 
 /// Panics at whatever it is asked.

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::{Method, Request, Response, StatusCode};
+use nacos_client::ServiceKey;
 use nacos_discovery::{BalanceLayer, BalanceSettings, CallInfo, Directory, Hooks, RetryNextLayer, RetrySettings};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -302,4 +303,24 @@ async fn an_attempt_that_goes_to_nobody_does_not_hide_the_answer_before_it() {
     listed.set(instances(2).filter(|instance| instance.addr() == called));
     let response = call.await.unwrap();
     assert_eq!((response.status(), below.count()), (StatusCode::BAD_GATEWAY, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_that_go_to_nobody_leave_the_budget_to_others() {
+    // Ten repetitions in ten seconds.
+    let settings = with(RetrySettings::default().with_budget(0, 1));
+    let secure = || instances(1).map(|instance| instance.metadata("secure", "true"));
+    let listed = Listed::new(secure().chain(instances(2).skip(1)));
+    let directory = listed.directory(BalanceSettings::new(settings));
+    let below = Below::always(StatusCode::BAD_GATEWAY);
+    let mut client = stack(&directory, &below);
+    for calls in 1..=30 {
+        let mut tls = request(Method::GET);
+        *tls.uri_mut() = format!("https://{CALLED}/").parse().expect("a URI");
+        tls.extensions_mut().insert(ServiceKey::new("", CALLED));
+        let response = send(&mut client, tls).await.expect("the answer of the only one with TLS");
+        assert_eq!((response.status(), below.count()), (StatusCode::BAD_GATEWAY, calls));
+    }
+    assert!(send(&mut client, request(Method::GET)).await.is_ok());
+    assert_eq!(below.count(), 32, "it is repeated");
 }
