@@ -169,7 +169,7 @@ impl NearMiss {
             Self::OtherNamespace { namespace, .. } => {
                 format!("let consumer and provider name the same namespace, here {namespace}")
             }
-            Self::SimilarName { name, .. } => format!("is {name} meant? Names differ by case, too"),
+            Self::SimilarName { name, .. } => format!("is {name} meant? Large and small letters count"),
             Self::NamespaceName { id, .. } => format!("set the id, {id}"),
             Self::UndeclaredNamespace { .. } => "is it spelled right?".to_owned(),
         }

@@ -74,11 +74,11 @@ fn every_near_miss_says_what_there_is_and_what_to_do() {
         ),
         (
             similar(Some(0)),
-            "there is order-service in group G, without instances; is order-service meant? Names differ by case, too",
+            "there is order-service in group G, without instances; is order-service meant? Large and small letters count",
         ),
         (
             similar(Some(2)),
-            "there is order-service in group G with 2 instances; is order-service meant? Names differ by case, too",
+            "there is order-service in group G with 2 instances; is order-service meant? Large and small letters count",
         ),
         (
             NearMiss::NamespaceName { name: "dev".to_owned(), id: "dev-id".to_owned() },
