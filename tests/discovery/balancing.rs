@@ -325,7 +325,7 @@ async fn a_request_for_tls_never_goes_to_an_instance_without_it_unless_that_is_a
 #[tokio::test]
 async fn where_the_only_instance_with_tls_is_ejected_the_error_says_so() {
     let client = Strict::new(8, async |_| Err::<Response<String>, _>(std::io::ErrorKind::ConnectionReset.into()));
-    let service = BalanceLayer::new(&listing(ServiceSettings::default(), mixed())).hosts([ORDERS]).layer(client);
+    let service = BalanceLayer::new(listing(ServiceSettings::default(), mixed())).hosts([ORDERS]).layer(client);
     // Five failures in a row eject, by default.
     for _ in 0..5 {
         send(&service, request("https://Order_Service/")).await.unwrap_err();
