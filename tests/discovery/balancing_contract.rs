@@ -1,11 +1,15 @@
 //! What `tower_service::Service` promises, and when a call waits.
 
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use http::{Request, Response, StatusCode};
-use nacos_discovery::{BadTarget, BalanceError, BalanceLayer, NoInstanceReason, ServiceSettings};
+use nacos_client::{NamingService, ServiceKey};
+use nacos_discovery::{
+    BadTarget, BalanceError, BalanceLayer, BalanceSettings, Directory, NoInstanceReason, ServiceSettings,
+};
 use tokio::time::Instant;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -144,6 +148,13 @@ async fn each_error_says_what_a_proxy_answers() {
     assert!(matches!(unnamed, BalanceError::BadTarget(BadTarget::NoService { .. })), "{unnamed}");
     assert_eq!((unnamed.status(), unnamed.failure()), (StatusCode::BAD_REQUEST, None));
     assert!(unnamed.to_string().contains("lb://") && !unnamed.to_string().contains("token"), "{unnamed}");
+    let nacos = NamingService::builder().servers(["127.0.0.1:1"]).build().unwrap();
+    let real =
+        BalanceLayer::new(Directory::new(Arc::new(nacos), BalanceSettings::default())).layer(Strict::new(1, fine));
+    let mut unnameable = Request::get("/").body(String::new()).unwrap();
+    unnameable.extensions_mut().insert(ServiceKey::new("", ""));
+    let invalid = send(&real, unnameable).await.unwrap_err();
+    assert!(matches!(invalid, BalanceError::Discovery(_)) && invalid.status() == StatusCode::BAD_REQUEST, "{invalid}");
     let unwatched = error("lb://unwatchable/").await;
     assert!(matches!(unwatched, BalanceError::Discovery(_)) && unwatched.status() == StatusCode::SERVICE_UNAVAILABLE);
 }

@@ -1,5 +1,7 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
+use tracing::field::display;
+
 use super::AddressChoiceError;
 use super::local::LocalAddress;
 use crate::{AddressRules, IpType};
@@ -33,10 +35,10 @@ impl Advertised {
     }
 
     pub(super) fn log(&self) {
-        let passed_over = self.passed_over.join(", ");
+        let passed_over = Some(self.passed_over.join(", ")).filter(|names| !names.is_empty()).map(display);
         match self.doubt {
-            Some(doubt) => tracing::warn!(address = %self.host, reason = self.reason, %passed_over, "{doubt}"),
-            None => tracing::info!(address = %self.host, reason = self.reason, %passed_over, "address chosen"),
+            Some(doubt) => tracing::warn!(address = %self.host, reason = self.reason, passed_over, "{doubt}"),
+            None => tracing::info!(address = %self.host, reason = self.reason, passed_over, "address chosen"),
         }
     }
 }

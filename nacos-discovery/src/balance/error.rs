@@ -47,11 +47,12 @@ impl BalanceError {
         Self::Inner { failure: TransportFailure::Broken, instance: None, source: source.into() }
     }
 
-    /// The status with which a proxy answers: 400 for a bad target, 503 if there is nobody who can be asked, 504 if there
+    /// The status with which a proxy answers: 400 for a bad target or a name that no service can have, 503 if there is nobody who can be asked, 504 if there
     /// was no answer in time, 502 if there was none at all.
     #[must_use]
     pub const fn status(&self) -> StatusCode {
         match self {
+            Self::Discovery(DiscoveryError::Invalid(_)) => StatusCode::BAD_REQUEST,
             Self::BadTarget(BadTarget::NotSecure { .. }) | Self::NoInstance(_) | Self::Discovery(_) => {
                 StatusCode::SERVICE_UNAVAILABLE
             }

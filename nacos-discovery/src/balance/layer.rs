@@ -33,6 +33,11 @@ use crate::{Directory, Endpoints};
 /// The instance is picked and the client below called in one go, after that client is ready: nothing is queued in between,
 /// so that a request which begins after a list was applied never goes to an instance that the list does not have.
 ///
+/// # Time limits
+///
+/// It has none beyond the wait for a first list: put a time limit on single calls *below* it, around the client. There it
+/// counts against an instance that does not answer. One above only ends the waiting: the balancer sees a caller who gave up.
+///
 /// # Examples
 ///
 /// ```

@@ -102,6 +102,9 @@ impl Registered {
     /// this returns, stop accepting. For servers that are told so by a future; call [`Registered::shutdown`] once they
     /// are through.
     ///
+    /// Nobody counts the requests of such a server, so that it waits for the whole time of propagation, 10 s by default; what
+    /// counts them, and so may be through earlier, is the `serve` of this crate, or a [`crate::Traffic`] of your own.
+    ///
     /// ```no_run
     /// # async fn example(
     /// #     app: axum::Router, listener: tokio::net::TcpListener, me: nacos_discovery::Registered,
