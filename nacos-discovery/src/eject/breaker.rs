@@ -13,7 +13,7 @@ use crate::settings::EjectSettings;
 ///     ▲                            ▲   │  ▲                            │ │ │
 ///     │   too few others are left  │   │  └── the probe ended unknown ─┘ │ │
 ///     ├────────────────────────────│───┘                                │ │
-///     │                            └────── the probe failed ────────────┘ │
+///     │                            └────── the probe failed or overdue ─┘ │
 ///     └─────────────────────────────────── the probe succeeded ───────────┘
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,8 +29,10 @@ pub(crate) enum Breaker {
     /// It takes none. Exits: a request after `until` → `Probing`; too few others → `Healthy`.
     Ejected { until: Instant, pause: Pause },
     /// It has one request, on whose answer everything depends. Exits: success → `Healthy`; failure, or too much to do → `Ejected`
-    /// for longer; given up by the caller → `Ejected`, but the next request probes at once; too few others → `Healthy`.
-    Probing { pause: Pause },
+    /// for longer; given up by the caller → `Ejected`, but the next request probes at once; too few others → `Healthy`; a
+    /// request that comes when the answer is overdue → `Ejected` for longer. A client without a time limit may wait for ever
+    /// for an instance that takes connections and answers nobody.
+    Probing { overdue: Instant, pause: Pause },
 }
 
 /// What happens to an instance.
@@ -87,15 +89,20 @@ impl Breaker {
                 kept.eject_for(cause, moment)
             }
             (Self::Healthy { .. }, Input::Overload { exceeded }) => self.eject_for(exceeded.map(Counts::cause), moment),
-            (Self::Ejected { until, pause }, Input::Request) if until <= moment.now => (Self::Probing { pause }, None),
-            (Self::Probing { pause }, Input::Success) => {
-                (Self::Healthy { failures: 0, since: moment.now, pause }, Some(EjectionKind::Restored))
+            (Self::Ejected { until, pause }, Input::Request) if until <= moment.now => {
+                (Self::Probing { overdue: moment.now + moment.rules.probe_limit(), pause }, None)
             }
-            (Self::Probing { pause }, Input::Failure { .. } | Input::Overload { .. }) => {
+            (Self::Probing { overdue, pause }, Input::Request) if overdue <= moment.now => {
                 Self::ejected(pause, EjectionCause::ProbeFailed, moment)
             }
-            (Self::Probing { pause }, Input::Cancelled) => (Self::Ejected { until: moment.now, pause }, None),
-            (Self::Ejected { pause, .. } | Self::Probing { pause }, Input::Readmit) => {
+            (Self::Probing { pause, .. }, Input::Success) => {
+                (Self::Healthy { failures: 0, since: moment.now, pause }, Some(EjectionKind::Restored))
+            }
+            (Self::Probing { pause, .. }, Input::Failure { .. } | Input::Overload { .. }) => {
+                Self::ejected(pause, EjectionCause::ProbeFailed, moment)
+            }
+            (Self::Probing { pause, .. }, Input::Cancelled) => (Self::Ejected { until: moment.now, pause }, None),
+            (Self::Ejected { pause, .. } | Self::Probing { pause, .. }, Input::Readmit) => {
                 (Self::Healthy { failures: 0, since: moment.now, pause }, Some(EjectionKind::Readmitted))
             }
             (state, _) => (state, None),
@@ -125,7 +132,7 @@ impl Breaker {
     /// The last ejection.
     pub(super) const fn pause(&self) -> Pause {
         match self {
-            Self::Healthy { pause, .. } | Self::Ejected { pause, .. } | Self::Probing { pause } => *pause,
+            Self::Healthy { pause, .. } | Self::Ejected { pause, .. } | Self::Probing { pause, .. } => *pause,
         }
     }
 }
@@ -152,9 +159,9 @@ mod tests {
         let states = [
             ("healthy", Breaker::Healthy { failures: 0, since: begin, pause }),
             ("ejected", Breaker::Ejected { until, pause }),
-            ("probing", Breaker::Probing { pause }),
+            ("probing", Breaker::Probing { overdue: until, pause }),
         ];
-        // What each input leads to before and after the end of the pause.
+        // What each input leads to before and after the end of the pause, or the time from which the probe is overdue.
         let expected = [
             ("healthy", ["healthy"; 6], ["healthy"; 6]),
             (
@@ -165,7 +172,7 @@ mod tests {
             (
                 "probing",
                 ["healthy", "ejected", "ejected", "ejected", "probing", "healthy"],
-                ["healthy", "ejected", "ejected", "ejected", "probing", "healthy"],
+                ["healthy", "ejected", "ejected", "ejected", "ejected", "healthy"],
             ),
         ];
         for ((name, state), (of, before, after)) in states.into_iter().zip(expected) {

@@ -138,14 +138,19 @@ impl Ejector {
         let mut ledger = self.lock();
         let seat = endpoint.node().seat();
         let before = seat.record().breaker;
-        self.step(&mut ledger, endpoint, Input::Request, now);
+        let told = self.step(&mut ledger, endpoint, Input::Request, now);
         let after = seat.record().breaker;
         let admitted = match (before, after) {
             (Breaker::Healthy { .. }, _) => true,
             (Breaker::Ejected { .. }, Breaker::Probing { .. }) => true,
             (Breaker::Ejected { .. } | Breaker::Probing { .. }, _) => false,
         };
-        admitted.then(|| seat.gate().generation)
+        let generation = seat.gate().generation;
+        drop(ledger);
+        if let Some(kind) = told {
+            log(endpoint, kind);
+        }
+        admitted.then_some(generation)
     }
 
     /// A call of the gate's generation has ended.
@@ -243,7 +248,7 @@ impl Ejector {
             Breaker::Healthy { .. } => Way::Troubled,
             // Who comes within the last millisecond is turned away by the breaker. 0 is the time at which nobody probes.
             Breaker::Ejected { until, .. } => Way::Ejected { until: self.at(*until).max(1) },
-            Breaker::Probing { .. } => Way::Probing,
+            Breaker::Probing { overdue, .. } => Way::Probing { overdue: self.at(*overdue).max(1) },
         }
     }
 

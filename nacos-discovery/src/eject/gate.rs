@@ -29,8 +29,8 @@ pub(crate) enum Way {
     Troubled,
     /// Nobody before this many milliseconds of the ejector's clock, then one.
     Ejected { until: u64 },
-    /// Nobody: the one that was let through has not ended.
-    Probing,
+    /// Nobody: the one that was let through has not ended. From this time on it counts as lost.
+    Probing { overdue: u64 },
 }
 
 impl GateCell {
@@ -40,7 +40,7 @@ impl GateCell {
             0 => Way::Clear,
             1 => Way::Troubled,
             2 => Way::Ejected { until: word & TIME },
-            _ => Way::Probing,
+            _ => Way::Probing { overdue: word & TIME },
         };
         Gate { generation: (word >> GENERATION) as u16, way }
     }
@@ -50,7 +50,7 @@ impl GateCell {
             Way::Clear => (0, 0),
             Way::Troubled => (1, 0),
             Way::Ejected { until } => (2, until.min(TIME)),
-            Way::Probing => (3, 0),
+            Way::Probing { overdue } => (3, overdue.min(TIME)),
         };
         self.word.store(u64::from(gate.generation) << GENERATION | kind << KIND | time, Ordering::Release);
     }
@@ -62,15 +62,14 @@ impl Gate {
     }
 
     pub(crate) const fn is_probing(self) -> bool {
-        matches!(self.way, Way::Probing)
+        matches!(self.way, Way::Probing { .. })
     }
 
-    /// Whether a request may be let through at this time: it is open, or a probe is due.
+    /// Whether a request may be let through at this time: it is open, or a probe is due, or the last one is overdue.
     pub(crate) const fn is_passable(self, at: u64) -> bool {
         match self.way {
             Way::Clear | Way::Troubled => true,
-            Way::Ejected { until } => until <= at,
-            Way::Probing => false,
+            Way::Ejected { until: from } | Way::Probing { overdue: from } => from <= at,
         }
     }
 }
@@ -84,9 +83,8 @@ mod tests {
         let cell = GateCell::default();
         assert_eq!(cell.read(), Gate { generation: 0, way: Way::Clear });
         for generation in [0, 1, u16::MAX] {
-            for way in
-                [Way::Clear, Way::Troubled, Way::Ejected { until: 0 }, Way::Ejected { until: TIME }, Way::Probing]
-            {
+            let timed = |time| [Way::Ejected { until: time }, Way::Probing { overdue: time }];
+            for way in [Way::Clear, Way::Troubled].into_iter().chain(timed(0)).chain(timed(TIME)) {
                 let gate = Gate { generation, way };
                 cell.write(gate);
                 assert_eq!(cell.read(), gate);

@@ -46,7 +46,7 @@ impl Seat {
         match self.record().breaker {
             Breaker::Healthy { failures, .. } => EjectionState::Healthy { failures },
             Breaker::Ejected { until, pause } => EjectionState::Ejected { until, relapses: pause.relapses },
-            Breaker::Probing { pause } => EjectionState::Probing { relapses: pause.relapses },
+            Breaker::Probing { pause, .. } => EjectionState::Probing { relapses: pause.relapses },
         }
     }
 

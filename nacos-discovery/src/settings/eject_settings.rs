@@ -7,6 +7,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 const RELAX_AFTER: Duration = Duration::from_secs(30);
 const MAX_SHARE: f64 = 0.5;
+const PROBE_LIMIT: Duration = Duration::from_secs(60);
 
 /// When an instance that fails is taken out of the choice, and for how long.
 ///
@@ -21,6 +22,7 @@ pub struct EjectSettings {
     longest_pause: Duration,
     relax_after: Duration,
     max_share: f64,
+    probe_limit: Duration,
 }
 
 impl Default for EjectSettings {
@@ -32,6 +34,7 @@ impl Default for EjectSettings {
             longest_pause: LONGEST_PAUSE,
             relax_after: RELAX_AFTER,
             max_share: MAX_SHARE,
+            probe_limit: PROBE_LIMIT,
         }
     }
 }
@@ -84,6 +87,19 @@ impl EjectSettings {
     pub fn with_max_share(mut self, share: f64) -> Self {
         self.max_share = if share.is_nan() { 0.0 } else { share.clamp(0.0, 1.0) };
         self
+    }
+
+    /// How long an ejected instance may take to answer the request that probes it, default 60 s, limited to 1 ms … 1 day. After
+    /// that the probe counts as failed, although the request itself goes on: otherwise an instance that answers nobody
+    /// would stay ejected for ever where the client has no time limit.
+    #[must_use]
+    pub fn with_probe_limit(mut self, limit: Duration) -> Self {
+        self.probe_limit = limit.clamp(Duration::from_millis(1), Duration::from_secs(86_400));
+        self
+    }
+
+    pub(crate) const fn probe_limit(&self) -> Duration {
+        self.probe_limit
     }
 
     pub(crate) const fn consecutive_failures(&self) -> u32 {
