@@ -8,7 +8,7 @@ use super::observe::{Completed, Observer};
 use super::rewrite::rewrite;
 use super::running::Running;
 use super::target::Form;
-use super::{BadTarget, BalanceError, ServedBy, hash_key};
+use super::{BadTarget, BalanceError, hash_key};
 use crate::{Downgrade, Endpoints, NoInstance, PickContext, Picked, Tried};
 
 /// A request and the service it is for.
@@ -35,7 +35,6 @@ impl<B> Aimed<B> {
         let span = self.span(&picked);
         let Self { mut request, endpoints, form, mut observer, .. } = self;
         rewrite(&mut request, form, picked.target(), &endpoints);
-        request.extensions_mut().insert(ServedBy::new(Arc::clone(picked.endpoint())));
         observer.selected(picked.endpoint());
         let running = Running::new(picked, observer, span, endpoints.settings().completion());
         let future = {

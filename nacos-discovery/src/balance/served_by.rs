@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use crate::{Endpoint, ServiceInstance};
 
-/// The instance of a call, for logs and headers: among the extensions of the request that the client below gets, and among
-/// those of the response. Cheap to clone.
+/// The instance that answered, for logs: among the extensions of the response. Cheap to clone. Who will answer is known to
+/// [`crate::Hooks`] before the request is sent; the client below finds the address in the URI.
 #[derive(Debug, Clone)]
 pub struct ServedBy {
     endpoint: Arc<Endpoint>,
