@@ -34,15 +34,19 @@ impl Estimate {
         let next = |before: u64| {
             let then = (before >> 32) as u32;
             match known(before) {
-                Some(estimate) if sample < estimate => {
-                    let pulled = sample + (estimate - sample) * pace.kept(passed(then, tick));
-                    // Time does not go back for a sample that comes late.
-                    Some(word(pulled, then.wrapping_add(passed(then, tick))))
-                }
+                // Within a millisecond it pulls by nothing, and threads need not fight for the word. Time does not go back
+                // for a sample that comes late.
+                Some(estimate) if sample < estimate => match passed(then, tick) {
+                    0 => None,
+                    passed => {
+                        let pulled = sample + (estimate - sample) * pace.kept(passed);
+                        Some(word(pulled, then.wrapping_add(passed)))
+                    }
+                },
                 _ => Some(word(sample, tick)),
             }
         };
-        // Always stores something, so it cannot fail.
+        // `Err` where nothing is to be stored.
         let _ = self.word.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
     }
 
