@@ -1,6 +1,6 @@
+use std::cell::LazyCell;
 use std::cmp::Ordering;
 use std::sync::Arc;
-use std::time::Duration;
 
 use nacos_client::{Instance, InstanceKey, ServiceKey, Weight};
 use tokio::time::Instant;
@@ -36,13 +36,6 @@ struct Merged {
     gone: Vec<(InstanceKey, Arc<Node>)>,
     back: Vec<InstanceKey>,
     odd_weights: u64,
-}
-
-/// When an instance was first seen, and how fast the others are.
-#[derive(Clone, Copy)]
-struct Seen {
-    now: Instant,
-    usual: Option<Duration>,
 }
 
 impl Builder {
@@ -103,7 +96,9 @@ impl Builder {
     fn merge(&self, list: &ServiceList, now: Instant) -> Merged {
         let mut merged = Merged { rows: Vec::with_capacity(list.instances().len()), ..Merged::default() };
         let mut old = self.rows.iter().peekable();
-        let usual = median(self.rows.iter().filter_map(|row| row.node.latency()));
+        // How fast the others are: most lists have nobody new.
+        let usual = LazyCell::new(|| median(self.rows.iter().filter_map(|row| row.node.latency())));
+        let new = || Arc::new(Node::new(now, *usual, Arc::clone(&self.ejector)));
         let leave = |row: &Row| (row.instance.key(), Arc::clone(&row.node));
         for instance in list.instances().iter() {
             let mut known = None;
@@ -118,7 +113,7 @@ impl Builder {
             let row = match known {
                 Some(row) if row.is_of(instance) => row.clone(),
                 Some(row) => self.row(instance, Arc::clone(&row.node)),
-                None => self.row(instance, self.node(instance, &mut merged.back, Seen { now, usual })),
+                None => self.row(instance, self.come_back(instance, &mut merged.back, now).unwrap_or_else(new)),
             };
             if row.has_odd_weight() && !known.is_some_and(Row::has_odd_weight) {
                 merged.odd_weights += 1;
@@ -131,16 +126,15 @@ impl Builder {
         merged
     }
 
-    /// Of an instance that was not listed before.
-    fn node(&self, instance: &Instance, back: &mut Vec<InstanceKey>, seen: Seen) -> Arc<Node> {
-        if !self.graveyard.is_empty() {
-            let key = instance.key();
-            if let Some(node) = self.graveyard.find(&key, seen.now) {
-                back.push(key);
-                return Arc::clone(node);
-            }
+    /// That of an instance which was not in the last list, if it was in one shortly before.
+    fn come_back(&self, instance: &Instance, back: &mut Vec<InstanceKey>, now: Instant) -> Option<Arc<Node>> {
+        if self.graveyard.is_empty() {
+            return None;
         }
-        Arc::new(Node::new(seen.now, seen.usual, Arc::clone(&self.ejector)))
+        let key = instance.key();
+        let node = Arc::clone(self.graveyard.find(&key, now)?);
+        back.push(key);
+        Some(node)
     }
 
     fn row(&self, instance: &Arc<Instance>, node: Arc<Node>) -> Row {
