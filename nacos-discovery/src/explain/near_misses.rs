@@ -173,7 +173,7 @@ impl Search<'_> {
         }
     }
 
-    fn unseen(&mut self, what: &str, error: &dyn Error) {
+    fn unseen(&mut self, what: &str, error: &(dyn Error + 'static)) {
         self.misses.unseen.push(format!("{what}: {}", with_causes(error)));
     }
 }

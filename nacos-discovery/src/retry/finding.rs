@@ -1,4 +1,3 @@
-use std::error::Error;
 use std::time::SystemTime;
 
 use http::header::CONTENT_TYPE;
@@ -7,6 +6,7 @@ use http::{HeaderMap, Response, StatusCode};
 use super::rules::Finding;
 use crate::BalanceError;
 use crate::balance::retry_after;
+use crate::causes::causes;
 
 /// What an attempt that went to an instance ended with.
 pub(super) fn of<R>(result: &Result<Response<R>, BalanceError>) -> Finding {
@@ -35,15 +35,13 @@ fn is_unavailable(headers: &HeaderMap) -> bool {
 /// The balancer's word counts, also where layers between wrapped it. Of an error in which it has none, all that is known is
 /// that the instance had been chosen.
 fn of_error(error: &BalanceError) -> Finding {
-    let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     let mut finding = Finding::NotSent;
-    while let Some(error) = cause {
+    for error in causes(error) {
         match error.downcast_ref::<BalanceError>() {
             Some(BalanceError::Inner { failure, .. }) => finding = Finding::Failed(*failure),
             Some(_) => return Finding::NotSent,
             None => {}
         }
-        cause = error.source();
     }
     finding
 }

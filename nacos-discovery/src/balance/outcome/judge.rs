@@ -1,5 +1,4 @@
 use std::error::Error;
-use std::iter;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -9,6 +8,7 @@ use super::error::{failure, is_of_caller};
 use super::grpc;
 use super::retry_after::retry_after;
 use super::{Classify, Reply};
+use crate::causes::causes;
 use crate::{Outcome, TransportFailure};
 
 /// Judges answers and errors: first those who know more, then by what is common.
@@ -63,11 +63,6 @@ impl Judge {
         }
         Expected::Known(of_status(status, headers))
     }
-}
-
-/// The error and all its sources.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    iter::successors(Some(error), |error: &&(dyn Error + 'static)| (*error).source())
 }
 
 fn of_status(status: StatusCode, headers: &HeaderMap) -> Reply {
