@@ -69,6 +69,7 @@ mod pick;
 mod register;
 mod resolve;
 mod retry;
+pub mod route;
 #[cfg(feature = "axum")]
 pub mod serve;
 mod settings;
