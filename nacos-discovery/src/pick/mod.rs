@@ -21,5 +21,6 @@ pub use policy::{
     ConsistentHash, LeastRequest, PeakEwma, Policy, Random, RoundRobin, SmoothRoundRobin, Table, WeightedRandom,
     hash_key,
 };
+pub(crate) use policy::{FNV_BASIS, fnv, mix};
 pub(crate) use tier::Tier;
 pub use tried::Tried;

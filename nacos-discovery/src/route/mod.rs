@@ -6,20 +6,16 @@
 //!   request ── RequestHead ────────┴──▶ Route: the label, and what counts if no instance of it takes the request
 //! ```
 
-mod condition;
-mod document;
 mod error;
-mod label;
+mod model;
 mod request_head;
 mod request_tags;
 mod router;
-mod rules;
 
-pub use condition::{Condition, Subject, Test};
-pub use document::RouteDocument;
-pub use error::RouteError;
-pub use label::Label;
+pub use error::{Problem, RouteError};
+pub use model::{
+    Condition, Destination, Label, Miss, RouteDocument, RouteRules, Rule, Subject, Test, WeightedDestination,
+};
 pub use request_head::RequestHead;
 pub use request_tags::RequestTags;
 pub(crate) use router::{Goal, Miss as MissGoal, Route, Router};
-pub use rules::{Destination, Miss, RouteRules, Rule, WeightedDestination};

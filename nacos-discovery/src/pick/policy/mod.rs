@@ -22,7 +22,7 @@ mod tests;
 
 pub use consistent_hash::ConsistentHash;
 pub use hash::hash_key;
-pub(super) use hash::{FNV_BASIS, fnv, mix};
+pub(crate) use hash::{FNV_BASIS, fnv, mix};
 pub use least_request::LeastRequest;
 pub use peak_ewma::PeakEwma;
 pub use random::Random;

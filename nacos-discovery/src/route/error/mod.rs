@@ -1,0 +1,9 @@
+//! What is wrong with rules, and where.
+
+mod at;
+mod problem;
+mod route_error;
+
+pub(crate) use at::{At, Step};
+pub use problem::Problem;
+pub use route_error::RouteError;

@@ -1,0 +1,58 @@
+use std::collections::BTreeMap;
+
+use super::labels::Labels;
+use super::planned::PlannedRule;
+use super::{Goal, Miss, Route, compile};
+use crate::route::error::At;
+use crate::route::{Label, RequestHead, RouteError, RouteRules};
+
+/// The rules of one service, checked, and ready to be asked. Immutable.
+#[derive(Debug)]
+pub(crate) struct Router {
+    rules: Vec<PlannedRule>,
+    baseline: Option<Label>,
+    labels: Labels,
+}
+
+impl Router {
+    /// # Errors
+    /// If the rules cannot be used; the path begins with them.
+    pub(crate) fn new(rules: &RouteRules) -> Result<Self, RouteError> {
+        Self::at(&At::Root, rules)
+    }
+
+    /// The same, with the place of the rules for the errors.
+    pub(crate) fn at(at: &At<'_>, rules: &RouteRules) -> Result<Self, RouteError> {
+        let mut labels = Labels::default();
+        if let Some(label) = &rules.baseline {
+            labels.mention(&at.key("baseline"), label)?;
+        }
+        let planned = compile::rules(&at.key("routes"), &rules.routes, &mut labels)?;
+        Ok(Self { rules: planned, baseline: rules.baseline.clone(), labels })
+    }
+
+    /// The labels that rules name. A [`Goal::Fixed`] is an index into it.
+    pub(crate) fn fixed(&self) -> &[Label] {
+        &self.labels.fixed
+    }
+
+    /// The metadata keys whose value requests name. The key of a [`Goal::Taken`] is an index into it.
+    pub(crate) fn taken(&self) -> &[String] {
+        &self.labels.taken
+    }
+
+    /// Whether an instance with these metadata is of the baseline: it has none of the keys that rules name, or has them as
+    /// the baseline's label has.
+    pub(crate) fn is_baseline(&self, metadata: &BTreeMap<String, String>) -> bool {
+        let default = |key: &str| self.baseline.as_ref().and_then(|label| label.entries().get(key));
+        self.labels.keys.iter().all(|key| metadata.get(key).is_none_or(|value| default(key) == Some(value)))
+    }
+
+    /// Where a request goes. `draw` has 64 uniform random bits; it is asked at most once, where a share is drawn.
+    pub(crate) fn route<'a>(&'a self, head: &RequestHead<'a>, draw: impl FnOnce() -> u64) -> Route<'a> {
+        match self.rules.iter().find(|rule| rule.applies(head)) {
+            Some(rule) => rule.route(head, draw),
+            None => Route { rule: None, goal: Goal::Baseline, miss: Miss::Fail },
+        }
+    }
+}
