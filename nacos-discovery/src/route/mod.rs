@@ -19,3 +19,6 @@ pub use model::{
 pub use request_head::RequestHead;
 pub use request_tags::RequestTags;
 pub(crate) use router::{Goal, Miss as MissGoal, Route, Router};
+
+#[cfg(test)]
+mod tests;
