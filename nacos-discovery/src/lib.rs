@@ -53,6 +53,8 @@
 //! * `hyper`: `Discovery::http`, an HTTP client on hyper-util that may be asked for `lb://order-service/v1`.
 //! * `metrics`: numbers of calls and instances, for any recorder of the `metrics` crate.
 //! * `reqwest`: `Discovery::reqwest`, a reqwest client that may be asked for `lb://order-service/v1`, and reqwest as a tower service.
+//! * `reqwest-middleware`: `Discovery::reqwest_middleware`, the same as one of the middlewares of a client that has others, too. It
+//!   includes `reqwest`.
 
 // Public API.
 #[cfg(any(feature = "hyper", feature = "reqwest"))]

@@ -16,6 +16,7 @@ mod explaining;
 mod fault_server;
 mod leaving;
 mod measuring;
+mod middlewares;
 mod registering;
 mod reporting;
 mod resolving;

@@ -5,5 +5,7 @@ mod errors;
 pub mod hyper;
 #[cfg(feature = "reqwest")]
 pub mod reqwest;
+#[cfg(feature = "reqwest-middleware")]
+pub mod reqwest_middleware;
 
 pub(crate) use errors::{failure, is_of_caller};

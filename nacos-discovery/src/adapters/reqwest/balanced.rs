@@ -4,8 +4,7 @@ use ::reqwest::{Client, IntoUrl, Method, Request, Response};
 use tower_layer::Layer;
 use tower_service::Service;
 
-use super::body::set_aside;
-use super::{BalancedRequest, ReqwestService};
+use super::{BalancedRequest, ReqwestService, set_aside};
 use crate::{Balance, BalanceError, BalanceLayer, Discovery, RetryNext, RetryNextLayer};
 
 /// A [`Client`] whose requests may name services, like `lb://order-service/v1`, and are repeated on the next instance where

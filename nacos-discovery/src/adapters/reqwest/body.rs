@@ -16,7 +16,7 @@ use http_body::{Frame, SizeHint};
 struct Whole(Bytes);
 
 /// Puts a body that is in memory among the extensions, and leaves an empty one.
-pub(super) fn set_aside(request: &mut http::Request<Body>) {
+pub(in crate::adapters) fn set_aside(request: &mut http::Request<Body>) {
     if request.body().as_bytes().is_none_or(<[u8]>::is_empty) {
         return;
     }

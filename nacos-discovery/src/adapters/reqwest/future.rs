@@ -3,10 +3,12 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use ::reqwest::{Body, Client, Error, Request, ResponseBuilderExt};
+use ::reqwest::{Body, Client, Error, Request};
 use http::Response;
 use pin_project_lite::pin_project;
 use tower_service::Service;
+
+use super::to_http;
 
 type Sending = <Client as Service<Request>>::Future;
 
@@ -42,22 +44,12 @@ impl Future for ReqwestFuture {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         match self.project().state.project() {
-            StateProjection::Sending { response } => Poll::Ready(ready!(response.poll(cx)).map(with_url)),
+            StateProjection::Sending { response } => Poll::Ready(ready!(response.poll(cx)).map(to_http)),
             StateProjection::Refused { error } => {
                 Poll::Ready(Err(error.take().expect("a future is not polled after it is ready")))
             }
         }
     }
-}
-
-/// The same response, whose URL survives the way back to reqwest's type.
-fn with_url(response: ::reqwest::Response) -> Response<Body> {
-    let url = Response::builder().url(response.url().clone());
-    let mut response = Response::from(response);
-    if let Ok(carrier) = url.body(()) {
-        response.extensions_mut().extend(carrier.into_parts().0.extensions);
-    }
-    response
 }
 
 impl fmt::Debug for ReqwestFuture {

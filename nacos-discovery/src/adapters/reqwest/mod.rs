@@ -26,11 +26,14 @@
 
 mod balanced;
 mod body;
+mod convert;
 mod future;
 mod request;
 mod service;
 
 pub use balanced::ReqwestBalanced;
+pub(in crate::adapters) use body::set_aside;
+pub(in crate::adapters) use convert::{to_http, to_reqwest};
 pub use future::ReqwestFuture;
 pub use request::BalancedRequest;
 pub use service::ReqwestService;

@@ -6,8 +6,7 @@ use bytes::Bytes;
 use http::{Request, Response};
 use tower_service::Service;
 
-use super::ReqwestFuture;
-use super::body::of_request;
+use super::{ReqwestFuture, to_reqwest};
 
 /// A [`Client`] as a tower service, to go below [`crate::BalanceLayer`]. Cheap to clone.
 ///
@@ -51,9 +50,6 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> ReqwestFuture {
-        let (mut head, body) = request.into_parts();
-        let body = of_request(&mut head.extensions, body);
-        let request = ::reqwest::Request::try_from(Request::from_parts(head, body));
-        ReqwestFuture::new(request.map(|request| self.client.call(request)))
+        ReqwestFuture::new(to_reqwest(request).map(|request| self.client.call(request)))
     }
 }
