@@ -110,12 +110,13 @@ pub use register::{
     InFlight, Off, Readiness, ReadinessState, RegisterError, Registered, Registrar, Registration, RegistrationState,
     RegistrationWatch, ShutdownLimits, ShutdownPlan, ShutdownReport, Status, Step, StepOutcome, StepReport, Traffic,
 };
-pub use resolve::{Applied, Change, Directory, Endpoints, ListStatus, Lists, ServiceList, Source};
+pub use resolve::{Applied, Change, Directory, Endpoints, ListStatus, Lists, RoutesFollower, ServiceList, Source};
 pub use retry::{Attempt, Idempotent, ReplayBody, RetryNext, RetryNextFuture, RetryNextLayer, RetrySettings};
 pub use settings::{
     AddressFamily, BalanceSettings, Completion, Downgrade, EjectSettings, FailureRate, ForwardedHeaders, HashOn,
     HostHeader, Ports, ServiceSettings, SlowStart, Subset,
 };
 pub use status::{
-    ConnectionReport, Health, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport, TrafficReport,
+    ConnectionReport, Health, InstanceReport, RegistrationReport, RoutedServiceReport, RoutesReport, StatusReport,
+    SubscriptionReport, TrafficReport,
 };

@@ -9,6 +9,7 @@ use super::rewrite::rewrite;
 use super::running::Running;
 use super::target::Form;
 use super::{BadTarget, BalanceError, hash_key};
+use crate::route::RequestHead;
 use crate::{Downgrade, Endpoints, NoInstance, PickContext, Picked, Tried};
 
 /// A request and the service it is for.
@@ -53,7 +54,7 @@ impl<B> Aimed<B> {
 
     fn pick(&self) -> Result<Picked, BalanceError> {
         let rules = self.endpoints.settings().requests();
-        let mut cx = PickContext::new();
+        let mut cx = PickContext::new().for_request(RequestHead::from(&self.request));
         if let Some(key) = hash_key::of_request(&rules.hash_on, &self.request) {
             cx = cx.hashed_by(key);
         }
@@ -64,7 +65,7 @@ impl<B> Aimed<B> {
         let Some(tried) = self.request.extensions().get::<Tried>() else {
             return self.endpoints.pick(&mut cx).map_err(|error| self.none(error, tls));
         };
-        let picked = tried.with_nodes(|nodes| self.endpoints.pick(&mut cx.without(nodes)));
+        let picked = tried.with_nodes(|nodes| self.endpoints.pick(&mut cx.drawn(tried.draw()).without(nodes)));
         let picked = picked.map_err(|error| self.none(error, tls))?;
         tried.add(picked.endpoint());
         Ok(picked)

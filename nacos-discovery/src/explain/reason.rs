@@ -42,6 +42,7 @@ fn left_out(verdict: &Verdict, viewpoint: &Viewpoint) -> String {
         Verdict::Unhealthy => "unhealthy, says the registry".to_owned(),
         Verdict::NoUsableAddress(why) => no_address(*why, viewpoint),
         Verdict::OutsideSubset => "outside of the subset that this process calls".to_owned(),
+        Verdict::Unrouted => "no rule routes requests there, and it is not of the baseline".to_owned(),
         Verdict::Filtered { filter } => format!("left out by the filter `{filter}`"),
         Verdict::Eligible { .. } | Verdict::OtherZone { .. } | Verdict::OtherCluster { .. } => {
             "nothing speaks against the instance itself".to_owned()
@@ -108,6 +109,11 @@ mod tests {
                 &Verdict::NoUsableAddress(NoAddress::NoPort),
                 Standing::LeftOut,
                 Some("the metadata entry for its port holds no port"),
+            ),
+            (
+                &Verdict::Unrouted,
+                Standing::LeftOut,
+                Some("no rule routes requests there, and it is not of the baseline"),
             ),
             (&Verdict::OutsideSubset, Standing::LeftOut, Some("outside of the subset that this process calls")),
             (

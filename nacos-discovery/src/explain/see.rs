@@ -13,13 +13,13 @@ use crate::resolve::View;
 /// The instances of a list with what their tables and this process's calls say, and the tier that a request is drawn from
 /// that was sent to `tried` already.
 pub(crate) fn see(view: &View, tried: &[ServiceInstance], now: Instant) -> (Vec<Seen>, Option<usize>) {
-    // Every tier has the ones before it.
-    let members: BTreeMap<InstanceKey, &Member> = keyed(view.tiers.last());
+    let everyone: BTreeMap<InstanceKey, _> =
+        view.everyone.iter().map(|endpoint| (endpoint.instance().key(), endpoint)).collect();
     let mut seen: Vec<Seen> = view
         .verdicts
         .iter()
         .map(|(instance, verdict)| {
-            let endpoint = members.get(&instance.key()).map(|member| member.endpoint());
+            let endpoint = everyone.get(&instance.key());
             Seen {
                 instance: instance.clone(),
                 verdict: verdict.clone(),

@@ -35,6 +35,7 @@ const fn of_reason(reason: &NoInstanceReason) -> &'static str {
         NoInstanceReason::AllUnhealthy { .. } => "AllUnhealthy",
         NoInstanceReason::NoUsableAddress { .. } => "NoUsableAddress",
         NoInstanceReason::Filtered { .. } => "Filtered",
+        NoInstanceReason::RouteMiss { .. } => "RouteMiss",
         NoInstanceReason::AllTried { .. } => "AllTried",
         NoInstanceReason::AllEjected => "AllEjected",
         NoInstanceReason::Stale { .. } => "Stale",

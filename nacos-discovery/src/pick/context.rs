@@ -1,15 +1,21 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
+use http::Request;
 use http::uri::Scheme;
 
 use super::Member;
 use crate::node::Node;
+use crate::route::RequestHead;
 
-/// What one pick depends on beside the table: randomness, the request's hash key, and the instances that it must not use.
+/// What one pick depends on beside the table: randomness, the request's hash key, what it is routed by, and the instances
+/// that it must not use.
 pub struct PickContext<'a> {
     random: Random<'a>,
     hash_key: Option<u64>,
+    head: Option<RequestHead<'a>>,
+    /// What was drawn for the request, once that was needed.
+    draw: Option<u64>,
     tried: &'a [Arc<Node>],
     avoid: Avoid,
     only: Only,
@@ -19,6 +25,9 @@ enum Random<'a> {
     Thread,
     Seeded(&'a mut fastrand::Rng),
 }
+
+/// A request that says nothing.
+static NOTHING: LazyLock<Request<()>> = LazyLock::new(Request::default);
 
 /// Which members can serve the request at all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +51,15 @@ impl<'a> PickContext<'a> {
     /// With the calling thread's own randomness, and nothing to avoid.
     #[must_use]
     pub const fn new() -> Self {
-        Self { random: Random::Thread, hash_key: None, tried: &[], avoid: Avoid::Nothing, only: Only::Any }
+        Self {
+            random: Random::Thread,
+            hash_key: None,
+            head: None,
+            draw: None,
+            tried: &[],
+            avoid: Avoid::Nothing,
+            only: Only::Any,
+        }
     }
 
     /// Draws from `rng`, so that a seed repeats the sequence.
@@ -56,6 +73,20 @@ impl<'a> PickContext<'a> {
     #[must_use]
     pub const fn hashed_by(mut self, key: u64) -> Self {
         self.hash_key = Some(key);
+        self
+    }
+
+    /// The request, which is routed by what it says where the service has rules for that. Without it the rules see a `GET`
+    /// of `/` that says nothing more.
+    #[must_use]
+    pub const fn for_request(mut self, head: RequestHead<'a>) -> Self {
+        self.head = Some(head);
+        self
+    }
+
+    /// What was drawn for the request before.
+    pub(crate) const fn drawn(mut self, draw: u64) -> Self {
+        self.draw = Some(draw);
         self
     }
 
@@ -85,6 +116,21 @@ impl<'a> PickContext<'a> {
             Random::Thread => fastrand::u64(..),
             Random::Seeded(rng) => rng.u64(..),
         }
+    }
+
+    /// What rules see of the request.
+    pub(crate) fn head(&self) -> RequestHead<'a> {
+        self.head.unwrap_or_else(|| RequestHead::from(&*NOTHING))
+    }
+
+    /// What decides where a rule spreads requests by shares: the same for every attempt, whatever the rules are by then.
+    pub(crate) fn draw(&mut self) -> u64 {
+        if let Some(draw) = self.draw {
+            return draw;
+        }
+        let draw = self.random();
+        self.draw = Some(draw);
+        draw
     }
 
     /// The key of the request, where it has one.

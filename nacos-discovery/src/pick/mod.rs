@@ -12,7 +12,7 @@ mod tried;
 
 pub(crate) use context::Avoid;
 pub use context::PickContext;
-pub(crate) use filter::{Arranged, Candidate, Preferences, Reach, Share, Spill, target};
+pub(crate) use filter::{Candidate, Preferences, Reach, Share, Spill, target};
 pub use filter::{Filter, NoAddress, OnEmpty, Verdict};
 pub use member::Member;
 pub use no_instance::{NoInstance, NoInstanceReason};

@@ -93,6 +93,17 @@ pub enum NoInstanceReason {
         /// How many there were before it.
         count: usize,
     },
+    /// Instances take requests, but none of those that the request is routed to by a rule, nor of those that the rule names
+    /// instead.
+    #[error("none of {count} is of {label}, {}", asked_by(.rule.as_deref()))]
+    RouteMiss {
+        /// The rule; `None` if none applied, so that the request goes to the baseline.
+        rule: Option<String>,
+        /// What the instances should be of: metadata such as `version=v2`, or `the baseline`.
+        label: String,
+        /// How many instances take requests.
+        count: usize,
+    },
     /// The request was sent to every one already.
     #[error("all {count} were tried")]
     AllTried {
@@ -112,4 +123,8 @@ pub enum NoInstanceReason {
     /// The registry's client is shut down.
     #[error("discovery is shut down")]
     Closed,
+}
+
+fn asked_by(rule: Option<&str>) -> String {
+    rule.map_or_else(|| "as no rule applies".to_owned(), |rule| format!("as the rule `{rule}` asks for"))
 }

@@ -6,9 +6,13 @@ use crate::{Endpoint, ServiceInstance};
 
 /// The instances that a request was sent to already. As an extension of the request it tells the balancer to choose
 /// another one; clones share one list.
-#[derive(Debug, Clone, Default)]
+///
+/// It also keeps what is drawn for the request where a rule spreads requests over labels by their shares: each attempt is
+/// routed by the same draw.
+#[derive(Debug, Clone)]
 pub struct Tried {
     endpoints: Arc<Mutex<Seen>>,
+    draw: u64,
 }
 
 #[derive(Debug, Default)]
@@ -21,7 +25,21 @@ impl Tried {
     /// None yet.
     #[must_use]
     pub fn new() -> Self {
-        Self::default()
+        Self::drawn(fastrand::u64(..))
+    }
+
+    fn drawn(draw: u64) -> Self {
+        Self { endpoints: Arc::default(), draw }
+    }
+
+    /// None yet, of the same request.
+    pub(crate) fn anew(&self) -> Self {
+        Self::drawn(self.draw)
+    }
+
+    /// What is drawn for the request.
+    pub(crate) const fn draw(&self) -> u64 {
+        self.draw
     }
 
     /// The instances, in the order in which they were tried.
@@ -56,5 +74,11 @@ impl Tried {
 
     fn with<R>(&self, read: impl FnOnce(&mut Seen) -> R) -> R {
         read(&mut self.endpoints.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Default for Tried {
+    fn default() -> Self {
+        Self::new()
     }
 }

@@ -13,6 +13,7 @@ use super::row::{Row, Standing};
 use crate::eject::Ejector;
 use crate::node::{Locality, Node, median};
 use crate::pick::{Reach, Verdict, target};
+use crate::route::Router;
 use crate::settings::ServiceSettings;
 use crate::{Endpoint, ServiceInstance};
 
@@ -23,6 +24,7 @@ pub(super) struct Builder {
     settings: Arc<ServiceSettings>,
     reach: Reach,
     ejector: Arc<Ejector>,
+    router: Option<Arc<Router>>,
     /// Sorted by identity, as lists are.
     rows: Vec<Row>,
     graveyard: Graveyard,
@@ -45,7 +47,16 @@ impl Builder {
         reach: Reach,
         ejector: Arc<Ejector>,
     ) -> Self {
-        Self { service, settings, reach, ejector, rows: Vec::new(), graveyard: Graveyard::default(), odd_weights: 0 }
+        Self {
+            service,
+            settings,
+            reach,
+            ejector,
+            router: None,
+            rows: Vec::new(),
+            graveyard: Graveyard::default(),
+            odd_weights: 0,
+        }
     }
 
     /// Whether the list says nothing new of any instance.
@@ -67,7 +78,7 @@ impl Builder {
     /// Takes a list over. If code of the application panics in it, nothing has happened.
     pub(super) fn build(&mut self, list: &ServiceList, seed: u64, now: Instant) -> Content {
         let merged = self.merge(list, now);
-        let content = Content::new(&merged.rows, &self.settings, seed, now);
+        let content = self.content(&merged.rows, self.router.as_ref(), seed, now);
         for key in &merged.back {
             self.graveyard.forget(key);
         }
@@ -79,7 +90,30 @@ impl Builder {
 
     /// The same list with the weights that its instances have now.
     pub(super) fn rebuild(&self, seed: u64, now: Instant) -> Content {
-        Content::new(&self.rows, &self.settings, seed, now)
+        self.content(&self.rows, self.router.as_ref(), seed, now)
+    }
+
+    /// The same list by other rules.
+    pub(super) fn rerouted(&self, router: Option<&Arc<Router>>, seed: u64, now: Instant) -> Content {
+        self.content(&self.rows, router, seed, now)
+    }
+
+    /// The rules by which requests are routed from the next list on; `None`: they are not.
+    pub(super) fn set_router(&mut self, router: Option<Arc<Router>>) {
+        self.router = router;
+    }
+
+    /// Whether these are the rules already.
+    pub(super) fn is_routed_by(&self, router: Option<&Arc<Router>>) -> bool {
+        match (&self.router, router) {
+            (None, None) => true,
+            (Some(own), Some(router)) => Arc::ptr_eq(own, router),
+            _ => false,
+        }
+    }
+
+    fn content(&self, rows: &[Row], router: Option<&Arc<Router>>, seed: u64, now: Instant) -> Content {
+        Content::new(rows, &self.settings, router, seed, now)
     }
 
     /// Which addresses can be used.

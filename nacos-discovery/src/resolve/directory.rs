@@ -1,14 +1,21 @@
+use std::error::Error;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use arc_swap::ArcSwap;
 use futures_util::Stream;
 use nacos_client::ServiceKey;
+use tokio::time::Instant;
 
 use super::discover::{Change, discover};
+use super::endpoints::Rerouting;
+use super::following::Following;
 use super::named::Named;
+use super::route_book::RouteBook;
 use super::updater::Updater;
-use super::{Endpoints, Source};
+use super::{Endpoints, RoutesFollower, Source};
 use crate::eject::EjectionSender;
+use crate::route::{RouteDocument, RouteError};
 use crate::settings::BalanceSettings;
 use crate::{Discovery, DiscoveryError};
 
@@ -25,22 +32,34 @@ pub(super) struct Shared {
     source: Arc<dyn Source>,
     settings: BalanceSettings,
     services: papaya::HashMap<ServiceKey, Arc<Endpoints>>,
-    /// Held while a service is added, so that it is watched once.
-    adding: Mutex<()>,
+    /// Held while a service is added, so that it is watched once, and while rules are replaced, so that it has the new ones.
+    made: Mutex<Made>,
+    /// Written under the lock of `made`.
+    book: ArcSwap<RouteBook>,
+    followers: Mutex<Vec<Weak<Following>>>,
     ejections: EjectionSender,
+}
+
+/// All endpoints that were made and are used: also those that the map has let go of while somebody holds them, who must not be
+/// routed by rules of that time.
+#[derive(Debug, Default)]
+struct Made {
+    endpoints: Vec<Weak<Endpoints>>,
 }
 
 impl Directory {
     /// With lists from `source`.
     #[must_use]
     pub fn new(source: Arc<dyn Source>, settings: BalanceSettings) -> Self {
-        let services = papaya::HashMap::new();
+        let book = ArcSwap::from_pointee(RouteBook::of_settings(&settings));
         Self {
             shared: Arc::new(Shared {
                 source,
                 settings,
-                services,
-                adding: Mutex::default(),
+                services: papaya::HashMap::new(),
+                made: Mutex::default(),
+                book,
+                followers: Mutex::default(),
                 ejections: EjectionSender::new(),
             }),
         }
@@ -100,6 +119,69 @@ impl Directory {
         self.endpoints(service).map(discover)
     }
 
+    /// Routes requests by these rules, in the place of all rules before. They are in force when this returns: a call that
+    /// begins later is routed by them, whatever it holds of the directory. Rules of services that nobody asks for yet count
+    /// when somebody does.
+    ///
+    /// Tables are made before anything changes, on the caller's thread; only services whose rules are others than before get
+    /// new ones. It must not be called by a [`crate::Filter`] or a [`crate::Policy`].
+    ///
+    /// # Errors
+    /// If a rule cannot be used: then all rules before stay in force.
+    pub fn set_routes(&self, document: RouteDocument) -> Result<(), RouteError> {
+        let group = self.settings().group();
+        let book = RouteBook::new(document, group)?;
+        let made = lock(&self.shared.made);
+        let book = book.after(&self.shared.book.load(), group);
+        let all: Vec<_> = made.endpoints.iter().filter_map(Weak::upgrade).collect();
+        // If code of the application panics here, nothing has happened.
+        let reroutings: Vec<_> =
+            all.iter().filter_map(|one| one.reroute(book.router(one.service()).cloned())).collect();
+        self.shared.book.store(Arc::new(book));
+        reroutings.into_iter().for_each(Rerouting::commit);
+        drop(made);
+        Ok(())
+    }
+
+    /// The rules that are in force.
+    #[must_use]
+    pub fn routes(&self) -> Arc<RouteDocument> {
+        Arc::clone(self.shared.book.load().document())
+    }
+
+    /// Since when they are.
+    pub(crate) fn routes_since(&self) -> Instant {
+        self.shared.book.load().since()
+    }
+
+    /// Keeps the rules as the newest document of a stream says, in the place of those before, until the handle is dropped or the
+    /// stream ends; then the rules stay as they are. What is wrong with a document, or goes wrong in the stream, is logged and
+    /// told by the handle, and the rules before stay, too.
+    ///
+    /// # Errors
+    /// Without a tokio runtime.
+    pub fn follow_routes<S, E>(&self, documents: S) -> Result<RoutesFollower, DiscoveryError>
+    where
+        S: Stream<Item = Result<RouteDocument, E>> + Send + 'static,
+        E: Into<Box<dyn Error + Send + Sync>> + Send + 'static,
+    {
+        let follower = RoutesFollower::spawn(self, documents)?;
+        let mut followers = lock(&self.shared.followers);
+        followers.retain(|one| one.strong_count() > 0);
+        followers.push(follower.following());
+        drop(followers);
+        Ok(follower)
+    }
+
+    /// What the documents that are followed are in trouble with.
+    pub(crate) fn routes_trouble(&self) -> Option<Arc<dyn Error + Send + Sync>> {
+        lock(&self.shared.followers).iter().filter_map(Weak::upgrade).find_map(|one| one.trouble())
+    }
+
+    pub(super) fn downgrade(&self) -> Weak<Shared> {
+        Arc::downgrade(&self.shared)
+    }
+
     #[cfg(test)]
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
@@ -123,16 +205,20 @@ impl Shared {
     }
 
     fn add(self: &Arc<Self>, named: &Named<'_>) -> Result<Arc<Endpoints>, DiscoveryError> {
-        let adding = self.adding.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut made = lock(&self.made);
         if let Some(endpoints) = self.find(named) {
             return Ok(endpoints);
         }
         let service = named.key();
         let endpoints = Endpoints::telling(service.clone(), self.settings.service(&service), self.ejections.clone());
         let endpoints = Arc::new(endpoints);
+        if let Some(rerouting) = endpoints.reroute(self.book.load().router(&service).cloned()) {
+            rerouting.commit();
+        }
         endpoints.kept_by(Updater::spawn(&endpoints, self)?);
         self.services.pin().insert(service, Arc::clone(&endpoints));
-        drop(adding);
+        made.add(&endpoints);
+        drop(made);
         Ok(endpoints)
     }
 
@@ -147,6 +233,13 @@ impl Shared {
             // The map drops it as soon as no look-up is under way, not some time later.
             papaya::Guard::flush(&guard);
         }
+    }
+}
+
+impl Made {
+    fn add(&mut self, endpoints: &Arc<Endpoints>) {
+        self.endpoints.retain(|one| one.strong_count() > 0);
+        self.endpoints.push(Arc::downgrade(endpoints));
     }
 }
 
@@ -166,4 +259,8 @@ impl fmt::Debug for Directory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Directory").field("source", &self.shared.source).finish_non_exhaustive()
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -8,7 +8,10 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 mod maintenance;
+mod rerouting;
 mod viewing;
+
+pub(super) use rerouting::Rerouting;
 
 use super::ServiceList;
 use super::builder::Builder;
@@ -19,6 +22,7 @@ use crate::eject::{EjectionSender, Ejector};
 use crate::node::Node;
 use crate::pick::{NoInstance, NoInstanceReason, PickContext, Picked, Reach, Verdict};
 use crate::retry::SharedBudget;
+use crate::route::RequestHead;
 use crate::settings::ServiceSettings;
 use crate::{DiscoveryError, Endpoint, ServiceInstance, Tried, address};
 
@@ -169,13 +173,16 @@ impl Endpoints {
         self.current.load().is_some()
     }
 
-    /// Whether there is an instance that takes requests and is not among those tried, whatever is preferred.
-    pub(crate) fn has_untried(&self, tried: &Tried) -> bool {
+    /// Whether there is an instance that this request can go to, takes requests and is not among those tried, whatever is
+    /// preferred.
+    pub(crate) fn has_untried(&self, tried: &Tried, head: RequestHead<'_>) -> bool {
         let current = self.current.load();
         let Some(snapshot) = current.as_ref() else { return false };
         tried.with_nodes(|nodes| {
             let is_tried = |node: &Arc<Node>| nodes.iter().any(|tried| Arc::ptr_eq(tried, node));
-            snapshot.endpoints().map(|endpoint| endpoint.node()).any(|node| node.is_usable(0) && !is_tried(node))
+            let mut cx = PickContext::new().for_request(head).drawn(tried.draw());
+            let mut nodes = snapshot.endpoints_for(&mut cx).map(|endpoint| endpoint.node());
+            nodes.any(|node| node.is_usable(0) && !is_tried(node))
         })
     }
 
@@ -184,13 +191,14 @@ impl Endpoints {
         &self.retry_budget
     }
 
-    /// Everyone that a request can go to, whatever is preferred, sorted by address and cluster.
+    /// Everyone that a request can go to, whatever is preferred and wherever it is routed, sorted by address and cluster.
     #[must_use]
     pub fn all(&self) -> Vec<Arc<Endpoint>> {
         self.current.load().as_ref().map(|current| current.endpoints().cloned().collect()).unwrap_or_default()
     }
 
-    /// Those that requests go to as long as one of them takes them.
+    /// Those that requests go to as long as one of them takes them; where requests are routed by rules, those of the
+    /// baseline.
     #[must_use]
     pub fn preferred(&self) -> Vec<Arc<Endpoint>> {
         self.current.load().as_ref().map(|current| current.preferred().cloned().collect()).unwrap_or_default()
@@ -233,13 +241,8 @@ impl Endpoints {
     }
 
     #[cold]
-    fn none(&self, snapshot: &Snapshot, cx: &PickContext<'_>) -> NoInstance {
-        let reason = match cx.tried().len() {
-            _ if snapshot.tiers.is_empty() => snapshot.refusal(),
-            0 => NoInstanceReason::AllEjected,
-            count => NoInstanceReason::AllTried { count },
-        };
-        NoInstance::new(self.service.clone(), reason).caused_by(self.trouble())
+    fn none(&self, snapshot: &Snapshot, cx: &mut PickContext<'_>) -> NoInstance {
+        NoInstance::new(self.service.clone(), snapshot.why_none(cx)).caused_by(self.trouble())
     }
 }
 

@@ -13,6 +13,7 @@ use super::body::BodySource;
 use super::rules::{BodyState, Ended, Finding, Verdict};
 use super::scope::Scope;
 use super::{Attempt, Idempotent, ReplayBody, finding, rules};
+use crate::route::RequestHead;
 use crate::{BalanceError, Tried};
 
 type BoxError = Box<dyn Error + Send + Sync>;
@@ -98,12 +99,12 @@ where
 
     /// Whether there is an instance to go to, be it one that was tried if that is allowed once more.
     fn has_another(&mut self) -> bool {
-        if self.scope.has_untried(&self.tried) {
+        if self.scope.has_untried(&self.tried, RequestHead::from(&self.head)) {
             return true;
         }
         let Some(rounds) = self.rounds.checked_sub(1) else { return false };
         self.rounds = rounds;
-        self.tried = Tried::new();
+        self.tried = self.tried.anew();
         true
     }
 

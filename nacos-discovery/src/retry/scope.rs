@@ -3,6 +3,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::{RetrySettings, SharedBudget};
+use crate::route::RequestHead;
 use crate::{Endpoints, ServiceSettings, Tried};
 
 /// What holds for a call: the settings and the budget of its service.
@@ -42,10 +43,10 @@ impl Scope {
         }
     }
 
-    /// Whether there is an instance left that the call was not sent to, as far as can be told.
-    pub(super) fn has_untried(&self, tried: &Tried) -> bool {
+    /// Whether there is an instance left that the call can go to and was not sent to, as far as can be told.
+    pub(super) fn has_untried(&self, tried: &Tried, head: RequestHead<'_>) -> bool {
         match self {
-            Self::Service(endpoints) => endpoints.has_untried(tried),
+            Self::Service(endpoints) => endpoints.has_untried(tried, head),
             Self::Unknown(_) => true,
         }
     }

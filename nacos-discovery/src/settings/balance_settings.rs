@@ -4,6 +4,7 @@ use std::sync::Arc;
 use nacos_client::{DEFAULT_GROUP, IntoServiceKey, ServiceKey};
 
 use super::ServiceSettings;
+use crate::route::{RouteDocument, RouteError};
 
 /// How requests are spread: defaults, and what differs from them for single services, like
 /// `spring.cloud.loadbalancer.clients.<id>.*`.
@@ -13,13 +14,14 @@ pub struct BalanceSettings {
     services: HashMap<ServiceKey, Arc<ServiceSettings>>,
     /// `None`: nothing was said of it.
     group: Option<String>,
+    routes: Option<RouteDocument>,
 }
 
 impl BalanceSettings {
     /// These for every service that has none of its own.
     #[must_use]
     pub fn new(default: ServiceSettings) -> Self {
-        Self { default: Arc::new(default), services: HashMap::new(), group: None }
+        Self { default: Arc::new(default), services: HashMap::new(), group: None, routes: None }
     }
 
     /// What differs for one service: `change` gets the defaults.
@@ -42,6 +44,17 @@ impl BalanceSettings {
         self
     }
 
+    /// How requests are routed by what they say, until other rules are set by [`crate::Directory::set_routes`]; default: not at
+    /// all. A service without a group in its name is one of the group that [`BalanceSettings::with_group`] names.
+    ///
+    /// # Errors
+    /// If a rule cannot be used.
+    pub fn with_routes(mut self, routes: RouteDocument) -> Result<Self, RouteError> {
+        routes.check()?;
+        self.routes = Some(routes);
+        Ok(self)
+    }
+
     /// The same, with this group if nothing was said of it.
     pub(crate) fn with_default_group(mut self, group: &str) -> Self {
         self.group.get_or_insert_with(|| group.to_owned());
@@ -60,6 +73,10 @@ impl BalanceSettings {
     #[must_use]
     pub fn group(&self) -> &str {
         self.group.as_deref().unwrap_or(DEFAULT_GROUP)
+    }
+
+    pub(crate) const fn routes(&self) -> Option<&RouteDocument> {
+        self.routes.as_ref()
     }
 
     pub(crate) const fn default_settings(&self) -> &Arc<ServiceSettings> {

@@ -2,8 +2,10 @@
 
 mod health;
 mod report;
+mod routes;
 mod traffic;
 
 pub use health::Health;
 pub use report::{ConnectionReport, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};
+pub use routes::{RoutedServiceReport, RoutesReport};
 pub use traffic::TrafficReport;

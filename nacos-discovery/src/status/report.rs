@@ -3,6 +3,7 @@ use std::time::Instant;
 use nacos_client::{ConnectionStatus, InstanceKey, NamingService, ServiceSnapshot, SubscribedService};
 use serde::Serialize;
 
+use super::RoutesReport;
 use super::traffic::{TrafficReport, traffic};
 use crate::register::Record;
 use crate::{Directory, Endpoints, RegistrationState};
@@ -20,6 +21,9 @@ pub struct StatusReport {
     pub registrations: Vec<RegistrationReport>,
     /// The services that are kept up to date, sorted.
     pub subscriptions: Vec<SubscriptionReport>,
+    /// The routing rules of each [`Directory`] that has some; left out of documents if none has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<RoutesReport>,
 }
 
 /// The connection to the registry.
@@ -136,6 +140,7 @@ impl StatusReport {
                         .with_traffic(directories.iter().find_map(|directory| directory.peek(&service.key)).as_deref())
                 })
                 .collect(),
+            routes: directories.iter().filter_map(|one| RoutesReport::new(one, tokio::time::Instant::now())).collect(),
         }
     }
 }

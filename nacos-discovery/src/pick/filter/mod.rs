@@ -27,5 +27,5 @@ mod verdict;
 pub use filter::{Filter, OnEmpty};
 pub(crate) use reach::Reach;
 pub(crate) use target::target;
-pub(crate) use tiers::{Arranged, Candidate, Preferences, Share, Spill};
+pub(crate) use tiers::{Candidate, Preferences, Share, Spill};
 pub use verdict::{NoAddress, Verdict};

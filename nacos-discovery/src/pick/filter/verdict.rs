@@ -29,6 +29,8 @@ pub enum Verdict {
     NoUsableAddress(NoAddress),
     /// Other processes of this application call it.
     OutsideSubset,
+    /// No rule of the routes leads there, and it is not of their baseline.
+    Unrouted,
     /// A filter of the application does not keep it.
     Filtered {
         /// What the filter calls itself.

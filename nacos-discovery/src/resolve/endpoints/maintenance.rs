@@ -12,7 +12,7 @@ use super::super::updater::Updater;
 use super::{Endpoints, ServiceList, lock};
 use crate::DiscoveryError;
 use crate::eject::Ejector;
-use crate::pick::{Member, NoInstanceReason};
+use crate::pick::NoInstanceReason;
 
 /// For the updater.
 impl Endpoints {
@@ -100,8 +100,7 @@ impl Endpoints {
 
     /// Tells the ejector of new instances, before picks see them.
     pub(super) fn told(&self, content: Content, now: Instant) -> Arc<Content> {
-        let all = content.tiers.last().into_iter().flat_map(|tier| tier.members());
-        self.ejector.members_changed(all.map(Member::endpoint), now);
+        self.ejector.members_changed(content.tables.endpoints(), now);
         Arc::new(content)
     }
 

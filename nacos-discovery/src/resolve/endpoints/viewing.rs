@@ -6,11 +6,12 @@ impl Endpoints {
     pub(crate) fn view(&self) -> Option<View> {
         let reach = lock(&self.builder).reach();
         let current = self.current.load_full()?;
-        let tiers: Vec<_> = current.tiers.iter().map(|tier| tier.members().to_vec()).collect();
+        let tiers: Vec<_> = current.tables.usual().iter().map(|tier| tier.members().to_vec()).collect();
         Some(View {
             status: current.status,
             verdicts: current.content.verdicts.clone(),
-            refusal: tiers.is_empty().then(|| current.refusal()),
+            everyone: current.endpoints().cloned().collect(),
+            refusal: current.tables.is_empty().then(|| current.refusal()),
             tiers,
             reach,
         })

@@ -2,6 +2,7 @@ mod applying;
 mod directory;
 mod preferring;
 mod racing;
+mod routing;
 mod slow;
 mod updating;
 

@@ -5,12 +5,14 @@ use std::time::Duration;
 use tokio::time::advance;
 
 use super::*;
+use crate::resolve::tables::Tables;
 use crate::{Directory, InMemoryDiscovery, SlowStart};
 
 /// The weight of an instance in the table that picks use.
 fn weight(endpoints: &Endpoints, port: u16) -> f64 {
     let current = endpoints.current().unwrap();
-    let tier = current.tiers.last().unwrap();
+    let Tables::Plain(tiers) = &current.tables else { panic!("there are no rules") };
+    let tier = tiers.last().unwrap();
     tier.members().iter().find(|member| member.endpoint().instance().port() == port).unwrap().weight()
 }
 

@@ -38,12 +38,17 @@ impl RouteDocument {
     ///
     /// The first problem from top to bottom, with its path: `services.order-service.routes[2].to[0].percent`.
     pub fn check(&self) -> Result<(), RouteError> {
+        self.routers().map(drop)
+    }
+
+    /// The rules made ready, by the names in the document.
+    pub(crate) fn routers(&self) -> Result<Vec<(&str, Router)>, RouteError> {
         let at = At::Root;
         let at = at.key("services");
         if self.services.len() > MAX_SERVICES {
             return Err(at.fails(Problem::TooMany { what: "services", limit: MAX_SERVICES }));
         }
-        for (service, rules) in &self.services {
+        let routers = self.services.iter().map(|(service, rules)| {
             let at = at.key(service);
             let name = service.split_once("@@").map_or(Some(service.as_str()), |(group, name)| {
                 Some(name).filter(|name| !group.is_empty() && !name.contains("@@"))
@@ -51,8 +56,8 @@ impl RouteDocument {
             if name.is_none_or(str::is_empty) {
                 return Err(at.fails(Problem::ServiceName));
             }
-            Router::at(&at, rules)?;
-        }
-        Ok(())
+            Ok((service.as_str(), Router::at(&at, rules)?))
+        });
+        routers.collect()
     }
 }
