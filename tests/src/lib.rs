@@ -1,8 +1,9 @@
 //! Support code of the end-to-end tests: recorded conversations, a gRPC client that can also misbehave, an HTTP client that
-//! sends what it is told, and the comparison of answers with recorded ones.
+//! sends what it is told, the comparison of answers with recorded ones, and the lines of the interoperability drivers.
 
 pub mod compare;
 pub mod http;
+pub mod line_protocol;
 pub mod raw;
 pub mod vectors;
 pub mod wait;

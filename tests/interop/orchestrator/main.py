@@ -13,9 +13,11 @@ import time
 import traceback
 from pathlib import Path
 
+import spring
 import together
 from http_user import calls
 from maintain import maintain
+from mall import Mall
 from peers import HERE, PEERS, build_ours, our_binary, run
 from process import CommandError, Driver, Failure, NoEvent, kill_children
 from scenarios import ALONE, Pair, beats, protocol
@@ -37,9 +39,17 @@ DEFAULT = (
     [f"{peer.name}@{OURS}" for peer in PEERS]
     + [f"nacos-client@{server}" for server in SERVERS if server != OURS]
     + [f"nacos-client-http@{server}" for server in ("nacos25-seed-1", *REAL)]
+    + [f"{peer.name}@nacos-2.0.4" for peer in PEERS if peer.framework]
 )
 TOGETHER = ["cross", "restart", "kill -9", "exit"]
-SCENARIOS = [scenario.__name__ for scenario in [*ALONE, maintain, calls, protocol, beats]] + TOGETHER
+
+
+def title(scenario):
+    return scenario.__name__.replace("_", " ")
+
+
+# Each once: a mall has a start, too.
+SCENARIOS = list(dict.fromkeys([*map(title, [*ALONE, maintain, calls, protocol, beats]), *TOGETHER, *map(title, spring.SCENARIOS)]))
 SERVER_TOOLS = {name: ("java", "javac", "mvn") if name in REAL else ("cargo",) for name in SERVERS}
 
 
@@ -148,7 +158,7 @@ def install(pairs, cache):
     peers = {peer.name: peer for peer, _ in pairs}
     steps = {name: peer.install for name, peer in peers.items()}
     servers = {server for _, server in pairs}
-    if servers - set(REAL):
+    if servers - set(REAL) or any(peer.framework for peer in peers.values()):
         steps["server"] = build_ours
     for name in servers & set(REAL):
         steps[name] = functools.partial(build_real, name)
@@ -175,7 +185,7 @@ def install(pairs, cache):
         thread.join()
     broken = {}
     for peer, server in pairs:
-        for part in (peer.name, server, "" if server in REAL else "server"):
+        for part in (peer.name, server, "" if server in REAL and not peer.framework else "server"):
             if part in problems:
                 broken[peer.name, server] = problems[part]
     return broken
@@ -200,6 +210,9 @@ def run_server(name, peers, cache, directory, table):
         began = time.monotonic()
         server.start()
         print(f"  {name} listens on {server.address} after {time.monotonic() - began:.1f} s", flush=True)
+        for pair in pairs:
+            if pair.peer.framework:
+                pair.mall = Mall(pair.peer, cache, server, directory / pair.name)
         talking = [pair for pair in pairs if pair.peer.drives]
         for pair in talking:
             for role in ("provider", "consumer"):
@@ -223,12 +236,16 @@ def run_server(name, peers, cache, directory, table):
         for pair in pairs:
             if pair.watch:
                 pair.watch.stop()
+            if pair.mall:
+                pair.mall.stop()
             for driver in pair.drivers():
                 driver.stop()
         server.stop()
 
 
 def scenarios_of(pair):
+    if pair.mall:
+        return spring.SCENARIOS
     if not pair.peer.drives:
         return [calls]
     # Services of 1.x are managed by other rules.
@@ -242,7 +259,9 @@ def alone(pair, table):
             outcome = scenario(pair)
         except (Failure, CommandError, NoEvent) as problem:
             outcome = problem
-        table.put(pair.name, pair.server.name, scenario.__name__, outcome)
+        except Exception:  # A fault of this program or an answer of unknown shape: it must show, not end the peer's thread unseen.
+            outcome = Failure(traceback.format_exc())
+        table.put(pair.name, pair.server.name, title(scenario), outcome)
 
 
 def all_together(server, live, table):

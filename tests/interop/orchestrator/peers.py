@@ -21,8 +21,10 @@ class Peer:
     tools = ()
     #: The package client that installs it; each works on one thing at a time.
     queue = None
-    #: Whether it has drivers; the user of the HTTP API has none.
+    #: Whether it has a provider and a consumer that take commands for any service; the user of the HTTP API and a framework have none.
     drives = True
+    #: Whether it is a framework, whose applications meet ours in a mall; see spring.py.
+    framework = False
     #: Whether its SDK can manage services as well.
     maintains = False
     #: Whether its SDK has an event for an instance whose fields change, and not only for those that come and go.
@@ -58,26 +60,12 @@ class JavaPeer(Peer):
         self.sources = [HERE / "java/Driver.java", HERE / "java/since-2/Generation.java"]
 
     def install(self, cache):
-        home = cache / self.name
-        pom = HERE / "java/pom.xml"
-        stamp, wanted = home / "stamp", hashed(pom, *self.sources)
-        if stamp.exists() and stamp.read_text() == wanted:
-            return
-        shutil.rmtree(home, ignore_errors=True)
-        (home / "classes").mkdir(parents=True)
-        run(self.name, cache, [
-            "mvn", "-B", "-ntp", "-q", "-f", pom, f"-Dmaven.repo.local={cache / 'm2'}", f"-Dnacos.client.version={self.version}",
-            "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={home / 'lib'}",
-        ])
-        run(self.name, cache, ["javac", "-encoding", "UTF-8", "-cp", f"{home}/lib/*", "-d", home / "classes", *self.sources])
-        stamp.write_text(wanted)
+        install_java(self.name, cache, HERE / "java/pom.xml", self.sources, [f"-Dnacos.client.version={self.version}"])
 
     def command(self, cache, address, directory):
         home = cache / self.name
         return [
-            "java", "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Duser.home={directory}",
-            f"-DJM.LOG.PATH={directory}/log", f"-DJM.SNAPSHOT.PATH={directory}",
-            f"-Dcom.alibaba.nacos.naming.cache.dir={directory}/cache", "-Dnacos.logging.default.config.enabled=false", *self.options,
+            *java(directory), *self.options,
             "-Dorg.slf4j.simpleLogger.defaultLogLevel=info", "-cp", f"{home}/classes:{home}/lib/*", "Driver", address,
         ]
 
@@ -92,6 +80,22 @@ class OldJavaPeer(JavaPeer):
     def __init__(self, version):
         super().__init__(version)
         self.sources = [HERE / "java/Driver.java", HERE / "java/before-2/Generation.java"]
+
+
+class SpringPeer(Peer):
+    """Spring Cloud Alibaba: applications, not drivers. Ours stand beside them on every server."""
+
+    tools = ("java", "javac", "mvn", "cargo")
+    queue = "maven"
+    drives = False
+    framework = True
+
+    def install(self, cache):
+        install_java(self.name, cache, HERE / "spring/pom.xml", sorted((HERE / "spring/mall").glob("*.java")))
+
+    def command(self, cache, address, directory):
+        home = cache / self.name
+        return [*java(directory), "-cp", f"{home}/classes:{home}/lib/*", "mall.Application"]
 
 
 class GoPeer(Peer):
@@ -227,11 +231,35 @@ class HttpUser(Peer):
         pass
 
 
+def java(directory):
+    """A small JVM that keeps what it writes inside this directory."""
+    return [
+        "java", "-Xmx160m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", f"-Duser.home={directory}", f"-DJM.LOG.PATH={directory}/log",
+        f"-DJM.SNAPSHOT.PATH={directory}", f"-Dcom.alibaba.nacos.naming.cache.dir={directory}/cache", "-Dnacos.logging.default.config.enabled=false",
+    ]
+
+
+def install_java(name, cache, pom, sources, options=()):
+    """What the pom names, by Maven, and the sources compiled against it: `lib` and `classes` in the cache."""
+    home = cache / name
+    stamp, wanted = home / "stamp", hashed(pom, *sources)
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    shutil.rmtree(home, ignore_errors=True)
+    (home / "classes").mkdir(parents=True)
+    run(name, cache, [
+        "mvn", "-B", "-ntp", "-q", "-f", pom, f"-Dmaven.repo.local={cache / 'm2'}", *options,
+        "dependency:copy-dependencies", "-DincludeScope=runtime", f"-DoutputDirectory={home / 'lib'}",
+    ])
+    run(name, cache, ["javac", "-encoding", "UTF-8", "-cp", f"{home}/lib/*", "-d", home / "classes", *sources])
+    stamp.write_text(wanted)
+
+
 def build_ours(cache):
-    """Our server and the driver around our client, as any `cargo build` of the workspace makes them."""
+    """Our server, the driver around our client, and the application of ours, as any `cargo build` of the workspace makes them."""
     run("workspace", cache, [
         "cargo", "build", "--quiet", "--manifest-path", ROOT / "Cargo.toml", "-p", "nacos-server-min", "-p", "nacos-tests",
-        "--bin", "nacos-server-min", "--bin", "interop_client",
+        "--bin", "nacos-server-min", "--bin", "interop_client", "--bin", "interop_app",
     ])
 
 
@@ -267,4 +295,5 @@ PEERS = [
     JavaPeer("2.5.1"), JavaPeer("3.1.0"), GoPeer("go-2.3.5"), PythonPeer("python-3.2.0"), RustPeer("rust-sdk-0.8.3", "interop-rust-sdk"),
     NrcPeer("nrc-grpc-0.3.3", "grpc"), OldJavaPeer("1.4.8"), NodePeer("node-2.6.3"), OldPythonPeer("python-http-2.0.11"),
     NrcPeer("nrc-http-0.3.3", "http"), OurPeer("nacos-client", "auto"), OurPeer("nacos-client-http", "http"), HttpUser("http-user"),
+    SpringPeer("spring-2023.0.1.2"),
 ]

@@ -106,7 +106,8 @@ class Driver(Child):
         self.news = threading.Condition()
         self.answers = {}
         self.events = {}
-        self.ready = False
+        #: The last line of each other event.
+        self.told = {}
         self.gone = False
         self.last_id = 0
         super().__init__(name, command, directory, pipes=True)
@@ -125,8 +126,8 @@ class Driver(Child):
                     self.answers[line["id"]] = line
                 elif line.get("event") == "change":
                     self.events.setdefault(line["service"], []).append(line)
-                elif line.get("event") == "ready":
-                    self.ready = True
+                elif "event" in line:
+                    self.told[line["event"]] = line
                 self.news.notify_all()
         with self.news:
             self.gone = True
@@ -148,7 +149,11 @@ class Driver(Child):
                 self.news.wait(left)
 
     def wait_ready(self, deadline_s):
-        self._wait("the ready line", deadline_s, lambda: self.ready or None)
+        self._wait("the ready line", deadline_s, lambda: self.event("ready"))
+
+    def event(self, name):
+        """The last line of this event, not `change`."""
+        return self.told.get(name)
 
     def call(self, cmd, deadline_s=30, **arguments):
         """One command; its result, or CommandError with the SDK's own text."""

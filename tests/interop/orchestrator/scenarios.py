@@ -23,6 +23,8 @@ class Pair:
         self.server = server
         self.provider = None
         self.consumer = None
+        #: The applications of a peer that is a framework.
+        self.mall = None
         self.cross_changes = 0
         #: A look at the first service, kept up as long as the other scenarios take.
         self.watch = None

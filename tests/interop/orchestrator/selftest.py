@@ -5,8 +5,10 @@ import io
 
 from beats import Watch, judge_decay
 from http_user import JSON, TEXT, right
+from mall import judge_shares
 from process import CommandError, Failure, NoEvent
 from scenarios import equal
+from spring import CONNECTIONS, expect_order, judge_losses, look
 from table import Table
 
 ENTRY = {"peers": ["pe*"], "server": "old", "scenario": "batch", "error": "Not Found", "reason": "too old"}
@@ -40,6 +42,32 @@ WRONG_ANSWERS = [
 ADDRESS = ("127.0.0.1", 80)
 #: Seconds until a killed instance was unhealthy and gone.
 DECAYS = [((17, 32), True), ((None, 32), False), ((2, 32), False), ((17, 18), False), ((17, 50), False), ((30, 32), False)]
+#: Who answered 1000 calls of instances with the weights 1 and 3; 14 is one standard deviation.
+SHARES = [({"a": 250, "b": 750}, True), ({"a": 185, "b": 815}, True), ({"a": 175, "b": 825}, False), ({"b": 1000}, False), ({"a": 250, "b": 749, "c": 1}, False)]
+#: Lost calls: of ours that read, of ours that write, of Spring's.
+LOSSES = [((0, 0, 0), True), ((0, CONNECTIONS, 9), True), ((1, 0, 0), False), ((0, CONNECTIONS + 1, 0), False)]
+LEFT = {"clean": True, "steps": ["hook before", "deregister", "propagate", "drain", "close"]}
+OTHER_ENDS = [None, {**LEFT, "clean": False}, {**LEFT, "steps": ["drain", "deregister", "propagate", "close"]}, {**LEFT, "steps": ["deregister", "drain", "close"]}]
+HOST = {
+    "ip": "127.0.0.1", "port": 80, "clusterName": "c1", "weight": 1.0, "metadata": {}, "instanceId": "127.0.0.1#80#c1#g@@s", "healthy": True, "ephemeral": True,
+}
+ALIKE = [{"port": 81, "instanceId": "127.0.0.1#81#c1#g@@s"}, {"clusterName": "c2", "instanceId": "127.0.0.1#80#c2#g@@s"}, {"weight": 2.0, "metadata": {"k": "v"}}]
+UNLIKE = [{"ephemeral": False}, {"more": 1}, {"instanceId": ""}, {"instanceId": "127.0.0.1#82#c1#g@@s"}]
+
+
+class Leaver:
+    """An application that told how it left."""
+
+    name = "leaver"
+
+    def __init__(self, told):
+        self.told = told
+
+    def event(self, _name):
+        return self.told
+
+    def tail(self, _lines):
+        return ""
 
 
 class Flapping:
@@ -85,3 +113,12 @@ def selftest():
     watches = [Watch(Flapping(*later), "g", "s", [INSTANCE], look_s=0.001) for later in ([], [[]], [[{**INSTANCE, "healthy": False}]])]
     seen = [fails(lambda watch=watch: watch.end(0.1)) for watch in watches]
     assert seen == [False, True, True], f"one look without the instance, or with an unhealthy one, must show: {seen}"
+    for answers, good in SHARES:
+        assert fails(lambda answers=answers: judge_shares(answers, {"a": 1.0, "b": 3.0})) != good, f"the shares {answers}"
+    for lost, good in LOSSES:
+        counts = {name: {"answers": {}, "failures": {"refused": count}} for name, count in zip(("GET", "POST", "Spring"), lost)}
+        assert fails(lambda counts=counts: judge_losses(counts)) != good, f"the losses {counts}"
+    assert not fails(lambda: expect_order(Leaver(LEFT))), "an orderly end must pass"
+    assert all(fails(lambda told=told: expect_order(Leaver(told))) for told in OTHER_ENDS), "any other end must not"
+    assert all(look({**HOST, **one}) == look(HOST) for one in ALIKE), "what is an instance's own must not matter"
+    assert all(look({**HOST, **one}) != look(HOST) for one in UNLIKE), "all else must"

@@ -103,15 +103,19 @@ class Server:
 
     def http_list(self, group, service):
         """The instances of a service as the HTTP API of 1.x shows them, in the drivers' form."""
-        body = self._http("GET", "/v1/ns/instance/list", {"serviceName": f"{group}@@{service}"})
         return [
             {
                 "ip": host["ip"], "port": host["port"], "weight": host["weight"], "healthy": host["healthy"],
                 "enabled": host["enabled"], "ephemeral": host["ephemeral"], "cluster": host["clusterName"],
                 "metadata": host["metadata"],
             }
-            for host in json.loads(body)["hosts"]
+            for host in self.http_hosts(group, service)
         ]
+
+    def http_hosts(self, group, service):
+        """The same, with every field that the server shows."""
+        body = self._http("GET", "/v1/ns/instance/list", {"serviceName": f"{group}@@{service}"})
+        return json.loads(body)["hosts"]
 
     def http_register(self, group, service, instance):
         body = self._http("POST", "/v1/ns/instance", self._form(group, service, instance))

@@ -55,6 +55,8 @@ class Table:
         rows = [("", [peer for peer, _ in columns]), ("", [f"@ {server}" for _, server in columns])]
         for scenario in scenarios:
             cells = [self.cells.get((peer, server, scenario), ("-", "")) for peer, server in columns]
+            if all(state == "-" for state, _ in cells):
+                continue
             # A short note, such as the time a push took, has its place in the table.
             rows.append((scenario, [f"{state} {note}" if state == "pass" and 0 < len(note) <= 8 else state for state, note in cells]))
         print()

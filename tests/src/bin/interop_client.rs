@@ -4,7 +4,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::error::Error;
-use std::io::{BufRead, Write, stdin, stdout};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -12,9 +11,9 @@ use nacos_client::{
     ConnectionStatus, EmptyPolicy, Instance, NamingService, Protocol, Registration, Select, ServiceHandle, ServiceKey,
     Subscription,
 };
+use nacos_tests::line_protocol::{answer, lines, print};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -109,29 +108,12 @@ async fn main() -> Result<(), Failure> {
     while let Some(line) = lines.recv().await {
         let command: Command = serde_json::from_str(&line)?;
         let (id, last) = (command.id, command.cmd == "exit");
-        let answer = match driver.execute(command).await {
-            Ok(result) => json!({"id": id, "ok": true, "result": result}),
-            Err(error) => json!({"id": id, "ok": false, "error": with_causes(&*error)}),
-        };
-        print(&answer)?;
+        print(&answer(id, driver.execute(command).await))?;
         if last {
             break;
         }
     }
     Ok(())
-}
-
-/// The lines of standard input. The thread that reads them ends with the input or the process.
-fn lines() -> mpsc::Receiver<String> {
-    let (sender, receiver) = mpsc::channel(1);
-    std::thread::spawn(move || {
-        for line in stdin().lock().lines().map_while(Result::ok) {
-            if sender.blocking_send(line).is_err() {
-                break;
-            }
-        }
-    });
-    receiver
 }
 
 impl Driver {
@@ -252,20 +234,4 @@ async fn report(mut changes: Subscription, service: String) {
 
 fn plain<'a>(instances: impl IntoIterator<Item = &'a Arc<Instance>>) -> Value {
     instances.into_iter().map(|instance| json!(PlainInstance::from(&**instance))).collect()
-}
-
-fn print(line: &Value) -> std::io::Result<()> {
-    let mut out = stdout().lock();
-    writeln!(out, "{line}")?;
-    out.flush()
-}
-
-fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    text
 }
