@@ -20,7 +20,8 @@ const REQUIRED: &str = "
     H01 H02 H03 H05 H11 H13 H14 H16 L07 L09 L13 K03
     CTL1 CTL2 CTL3 CTL4 CTL5 CTL6 CTL7 CTL8
     EX1 EX2 EX3
-    AD1 AD2 AD3 AD4 AD5 AD6";
+    AD1 AD2 AD3 AD4 AD5 AD6
+    PR1";
 
 /// A line of the index and what it says shows it.
 #[derive(Debug, Default, PartialEq)]

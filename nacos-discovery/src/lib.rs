@@ -28,6 +28,7 @@
 //! | finding others | [`Discovery::client`] for lists; [`Discovery::directory`] for who takes requests |
 //! | calling others | `Discovery::reqwest`, `Discovery::http`; [`BalanceLayer`] and [`RetryNextLayer`] over any other client |
 //! | choosing in another way | [`ServiceSettings`], [`Policy`], [`Filter`] |
+//! | passing labels on | [`propagate`]: headers of a request go on with the calls made for it |
 //! | knowing what happens | [`Hooks`], `metrics`, [`Directory::on_ejection`], [`Discovery::status`] |
 //! | knowing why | [`Discovery::explain`], [`NoInstance`] |
 //!
@@ -68,6 +69,7 @@ mod facade;
 #[cfg(feature = "metrics")]
 pub mod metrics;
 mod pick;
+pub mod propagate;
 mod register;
 mod resolve;
 mod retry;

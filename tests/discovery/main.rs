@@ -17,6 +17,7 @@ mod fault_server;
 mod leaving;
 mod measuring;
 mod middlewares;
+mod propagating;
 mod registering;
 mod reporting;
 mod resolving;

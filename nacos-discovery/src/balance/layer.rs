@@ -7,6 +7,7 @@ use super::outcome::Judge;
 use super::shared::Shared;
 use super::target::Addressing;
 use super::{Balance, Classify, Hooks, ServiceRef};
+use crate::propagate::Propagation;
 use crate::{Directory, Endpoints};
 
 /// Sends each request to an instance of the service that it names, over any HTTP client that is a
@@ -75,7 +76,14 @@ impl BalanceLayer {
     }
 
     fn with(directory: Directory, addressing: Addressing) -> Self {
-        let shared = Shared { directory, group: None, addressing, hooks: Arc::default(), judge: Judge::default() };
+        let shared = Shared {
+            directory,
+            group: None,
+            addressing,
+            hooks: Arc::default(),
+            judge: Judge::default(),
+            propagation: None,
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -119,6 +127,17 @@ impl BalanceLayer {
         self.changed(|shared| shared.judge.add(Arc::new(expert)))
     }
 
+    /// Adds headers of the request that is being handled to those for services, before an instance is picked; default none. A
+    /// [`crate::RetryNextLayer`] that was made [above](crate::RetryNextLayer::above) it adds them once for all attempts.
+    #[must_use]
+    pub fn propagating(self, propagation: &Propagation) -> Self {
+        self.changed(|shared| shared.propagation = Some(propagation.clone()))
+    }
+
+    pub(crate) fn propagation(&self) -> Option<&Propagation> {
+        self.shared.propagation.as_ref()
+    }
+
     pub(crate) fn directory(&self) -> &Directory {
         &self.shared.directory
     }
@@ -126,6 +145,11 @@ impl BalanceLayer {
     /// The instances of the service that a request is for, `None` if it is for none or cannot be sent.
     pub(crate) fn endpoints_of<B>(&self, request: &Request<B>) -> Option<Arc<Endpoints>> {
         self.shared.endpoints_of(request)
+    }
+
+    /// Whether a request is for a service.
+    pub(crate) fn is_for_service<B>(&self, request: &Request<B>) -> bool {
+        self.shared.is_for_service(request)
     }
 
     fn changed(mut self, change: impl FnOnce(&mut Shared)) -> Self {

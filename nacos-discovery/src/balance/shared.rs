@@ -8,6 +8,7 @@ use super::aimed::Aimed;
 use super::observe::{Completed, HookList, Observer};
 use super::outcome::Judge;
 use super::target::{Addressing, Destination, Named};
+use crate::propagate::Propagation;
 use crate::{Attempt, Directory, Endpoints, Tried};
 
 /// What all clones of a layer, and all services made by it, have in common.
@@ -19,6 +20,8 @@ pub(super) struct Shared {
     pub(super) addressing: Addressing,
     pub(super) hooks: HookList,
     pub(super) judge: Judge,
+    /// What goes on from the request that is being handled.
+    pub(super) propagation: Option<Propagation>,
 }
 
 /// What a request is.
@@ -31,7 +34,7 @@ pub(super) enum Aim<B> {
 }
 
 impl Shared {
-    pub(super) fn aim<B>(&self, request: Request<B>) -> Result<Aim<B>, BalanceError> {
+    pub(super) fn aim<B>(&self, mut request: Request<B>) -> Result<Aim<B>, BalanceError> {
         let Destination::Service(named, form) = self.addressing.destination(&request)? else {
             return Ok(Aim::Elsewhere(request));
         };
@@ -49,8 +52,16 @@ impl Shared {
                 return Err(error);
             }
         };
+        // Before anything is chosen by them.
+        if let Some(propagation) = &self.propagation {
+            propagation.add_to(&mut request);
+        }
         let observer = Observer::start(&self.hooks, endpoints.service(), &request, attempt);
         Ok(Aim::Service(Aimed { request, endpoints, form, observer, attempt }))
+    }
+
+    pub(super) fn is_for_service<B>(&self, request: &Request<B>) -> bool {
+        matches!(self.addressing.destination(request), Ok(Destination::Service(..)))
     }
 
     fn group(&self) -> &str {

@@ -72,6 +72,13 @@ impl RetryNextLayer {
         Self { balance: balance.clone(), unknown: Arc::new(Unknown::new(Arc::clone(settings))) }
     }
 
+    /// Once for all attempts: a later one may be made by a task that knows nothing of the request being handled.
+    pub(super) fn propagate<B>(&self, request: &mut Request<B>, scope: &Scope) {
+        if let (Some(propagation), Scope::Service(_)) = (self.balance.propagation(), scope) {
+            propagation.add_to(request);
+        }
+    }
+
     pub(super) fn scope<B>(&self, request: &Request<B>) -> Scope {
         let endpoints = self.balance.endpoints_of(request);
         endpoints.map_or_else(|| Scope::Unknown(Arc::clone(&self.unknown)), Scope::Service)

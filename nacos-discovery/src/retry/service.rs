@@ -38,10 +38,11 @@ where
         self.inner.poll_ready(cx).map_err(|error| BalanceError::of(error.into()))
     }
 
-    fn call(&mut self, request: Request<B>) -> RetryNextFuture<S, B> {
+    fn call(&mut self, mut request: Request<B>) -> RetryNextFuture<S, B> {
         // Somebody above repeats it: two layers of two attempts would make four.
         let repeated_above = request.extensions().get::<Attempt>().is_some();
         let scope = self.layer.scope(&request);
+        self.layer.propagate(&mut request, &scope);
         if repeated_above || scope.settings().attempts() == 1 {
             return RetryNextFuture::once(self.inner.call(request.map(ReplayBody::once)));
         }
