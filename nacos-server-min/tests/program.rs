@@ -235,3 +235,23 @@ async fn it_explains_itself() {
     assert_eq!(host.status.code(), Some(2));
     assert!(text(&host.stderr).contains("no such host"));
 }
+
+/// `--help` behind a command lets the program read all of it, and start nothing.
+#[tokio::test]
+async fn every_documented_command_line_is_understood() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in the workspace");
+    let pages = std::fs::read_dir(root.join("docs")).expect("there are pages");
+    let pages = pages.map(|page| page.expect("readable").path()).chain([root.join("README.md")]);
+    let mut count = 0;
+    for page in pages {
+        let words = std::fs::read_to_string(&page).expect("readable");
+        let lines = words.lines().filter_map(|line| line.strip_prefix("cargo run -p nacos-server-min"));
+        for line in lines {
+            count += 1;
+            let arguments = line.split(['#', '&']).next().unwrap_or_default().split_whitespace();
+            let output = output(program().args(arguments.filter(|word| *word != "--")).arg("--help")).await;
+            assert!(output.status.success(), "{}: {line}: {}", page.display(), text(&output.stderr));
+        }
+    }
+    assert!(count > 1, "only {count} command lines were found");
+}

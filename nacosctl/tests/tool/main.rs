@@ -3,6 +3,7 @@
 mod changing;
 mod comparing;
 mod diagnosing;
+mod documented;
 mod explaining;
 mod failing;
 mod looking;
