@@ -8,9 +8,11 @@
 
 mod error;
 mod model;
+mod read;
 mod request_head;
 mod request_tags;
 mod router;
+mod text;
 
 pub use error::{Problem, RouteError};
 pub use model::{

@@ -2,6 +2,61 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Problem {
+    /// The file cannot be read.
+    #[error("cannot be read: {reason}")]
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+    /// The text is no YAML or no JSON.
+    #[error("{reason}")]
+    Syntax {
+        /// Why.
+        reason: String,
+    },
+    /// A key stands twice in one block.
+    #[error("the key {key:?} stands twice in one block")]
+    KeyTwice {
+        /// It.
+        key: String,
+    },
+    /// A key means nothing where it stands.
+    #[error("unknown key {key:?}{}", nearest.map(|nearest| format!(", did you mean {nearest}?")).unwrap_or_default())]
+    UnknownKey {
+        /// It.
+        key: String,
+        /// The known one that may be meant.
+        nearest: Option<&'static str>,
+    },
+    /// A key must be there, and is not.
+    #[error("the key {key} is missing")]
+    Missing {
+        /// It.
+        key: &'static str,
+    },
+    /// Of these keys one must be there, and there is none, or several.
+    #[error("needs one of the keys {}", keys.join(", "))]
+    OneOf {
+        /// They.
+        keys: &'static [&'static str],
+    },
+    /// A value is of the wrong kind.
+    #[error("is {found}, but must be {wanted}")]
+    Kind {
+        /// What it is.
+        found: String,
+        /// What it must be.
+        wanted: &'static str,
+    },
+    /// A text looks like a number or a truth value, so that not everybody reads it alike.
+    #[error("must be a text: write {text:?} with the quotes")]
+    NotQuoted {
+        /// It.
+        text: String,
+    },
+    /// What counts for a miss is none of the things that can be said.
+    #[error("must be baseline, fail or {{ label: {{ version: v1 }} }}")]
+    Miss,
     /// The name of a service, or its group, is empty, or there is more than one `@@`.
     #[error("a service is named like order-service or group@@order-service")]
     ServiceName,

@@ -29,6 +29,22 @@ impl RouteError {
         Self { details: Box::new(Details { file: None, mark: None, path, problem }) }
     }
 
+    pub(crate) fn with_mark(mut self, mark: Option<(usize, usize)>) -> Self {
+        self.details.mark = mark;
+        self
+    }
+
+    pub(crate) fn with_file(mut self, file: &str) -> Self {
+        self.details.file = Some(file.into());
+        self
+    }
+
+    /// With the place that `find` knows for its path, unless it has one.
+    pub(crate) fn placed_by(mut self, find: impl FnOnce(&[Step]) -> Option<(usize, usize)>) -> Self {
+        self.details.mark = self.details.mark.or_else(|| find(&self.details.path));
+        self
+    }
+
     /// The file, if the rules came from one.
     #[must_use]
     pub fn file(&self) -> Option<&str> {

@@ -1,13 +1,10 @@
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 use super::{Label, Subject};
 
 /// Where requests go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-#[serde(rename_all = "kebab-case")]
 pub enum Destination {
     /// To instances that belong to no label of the rules.
     Baseline,

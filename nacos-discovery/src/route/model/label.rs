@@ -1,10 +1,10 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Metadata entries that an instance must have, all of them and with these values: `version=v2`. Not empty.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Label {
     entries: BTreeMap<String, String>,
@@ -34,6 +34,12 @@ impl Label {
     #[must_use]
     pub fn is_of(&self, metadata: &BTreeMap<String, String>) -> bool {
         self.entries.iter().all(|(key, value)| metadata.get(key) == Some(value))
+    }
+}
+
+impl FromIterator<(String, String)> for Label {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(entries: I) -> Self {
+        Self { entries: entries.into_iter().collect() }
     }
 }
 

@@ -1,19 +1,18 @@
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Label, Rule};
 
 /// How requests to one service are routed: the first rule whose conditions all hold says where to. A request for which none
 /// does goes to the baseline, and to nobody else: a canary must not get requests because it is registered.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub struct RouteRules {
     /// The label of the baseline, beside instances that have none of the metadata keys that the rules name. `None`: only
     /// those are it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<Label>,
     /// From top to bottom.
-    #[serde(default)]
     pub routes: Vec<Rule>,
 }
 

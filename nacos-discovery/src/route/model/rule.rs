@@ -1,4 +1,4 @@
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::{Condition, Destination, Miss, Subject, Test, WeightedDestination};
 
@@ -14,14 +14,14 @@ use super::{Condition, Destination, Miss, Subject, Test, WeightedDestination};
 ///     .sticky_by(Subject::header("x-user"));
 /// # let _ = (testers, canary);
 /// ```
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub struct Rule {
     /// Its name, in reports, errors and metrics. Another one for each rule of a service.
     pub name: String,
     /// What must hold, all of it; nothing: it applies to every request.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub when: Vec<Condition>,
     /// Where to. Their shares are 100 percent together.
     pub to: Vec<WeightedDestination>,
@@ -30,10 +30,9 @@ pub struct Rule {
     ///
     /// Shares follow each other in the order of `to`, so that whoever goes to the first one still does when its share is
     /// raised. Which values go where depends on the rule's name: in rules of different names it does so independently.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub sticky: Option<Subject>,
     /// What counts if no instance of the destination takes the request.
-    #[serde(default)]
     pub miss: Miss,
 }
 

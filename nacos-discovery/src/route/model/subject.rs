@@ -1,6 +1,6 @@
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// A part of a request.
 ///
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// A value of more than 256 bytes, of the path more than 4096, counts as if it were not there. One that is not UTF-8 is
 /// [`crate::route::Test::Present`], and nothing else.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 #[non_exhaustive]
 #[serde(rename_all = "kebab-case")]
 pub enum Subject {

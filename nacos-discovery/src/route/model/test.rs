@@ -1,11 +1,8 @@
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
 /// What must hold for a part of a request. None holds for a part that the request does not have. Capitals count.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-#[serde(rename_all = "kebab-case")]
 pub enum Test {
     /// It is this.
     Exact(String),

@@ -1,8 +1,13 @@
 //! Rules and requests, without instances.
 
+mod any_document;
 mod conditions;
+mod documents;
 mod goals;
+mod hostile;
 mod refusals;
+mod round_trip;
+mod schema;
 mod shares;
 
 use http::Request;
