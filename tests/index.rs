@@ -21,7 +21,7 @@ const REQUIRED: &str = "
     CTL1 CTL2 CTL3 CTL4 CTL5 CTL6 CTL7 CTL8
     EX1 EX2 EX3
     AD1 AD2 AD3 AD4 AD5 AD6
-    PR1";
+    PR1 GW1 GW2 GW3 GW4 GW5 GW6";
 
 /// A line of the index and what it says shows it.
 #[derive(Debug, Default, PartialEq)]

@@ -2,6 +2,7 @@
 //! answered how often.
 
 mod caller;
+pub mod gateway;
 mod http_service;
 mod options;
 mod provider;

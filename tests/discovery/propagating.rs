@@ -16,6 +16,7 @@ use nacos_client::Instance;
 use nacos_discovery::adapters::hyper::{HyperBalanced, HyperSettings};
 use nacos_discovery::adapters::reqwest::ReqwestBalanced;
 use nacos_discovery::propagate::{Propagated, Propagation};
+use nacos_discovery::route::{Destination, Label, RouteDocument, RouteRules, Rule, Subject, Test};
 use nacos_discovery::{
     BalanceLayer, BalanceSettings, ConsistentHash, Directory, HashOn, InMemoryDiscovery, RetryNextLayer,
     ServiceSettings,
@@ -129,6 +130,30 @@ async fn pr1_the_header_of_the_first_caller_decides_where_the_second_service_is_
         assert!(ask("lb://orders/", &[]).await.ends_with(" - - -"));
     }
     assert_eq!(ports.len(), 2, "the version decides");
+}
+
+#[tokio::test]
+async fn pr1_a_tester_stays_on_the_new_version_behind_the_first_service() {
+    let stock = [stock().await, stock().await];
+    let versions = stock.into_iter().zip(["v1", "v2"]);
+    let instances = versions.map(|(at, version)| Instance::new(at).metadata("version", version));
+    let by_header = Rule::new("by-header")
+        .when_header("x-version", Test::Present)
+        .to(Destination::label_from("version", Subject::header("x-version")))
+        .or_fail();
+    let rules = RouteRules::new().with_baseline(Label::new("version", "v1")).with_rule(by_header);
+    let settings = BalanceSettings::default().with_routes(RouteDocument::new().with_service("stock", rules));
+    let source = InMemoryDiscovery::new().with("stock", instances);
+    let directory = Directory::new(Arc::new(source), settings.expect("rules that can be used"));
+    for call in ways(&directory) {
+        let uri = format!("http://{}/", orders(call).await);
+        for (headers, port) in [(&[("x-version", "v2")][..], stock[1].port()), (&[], stock[0].port())] {
+            for _ in 0..20 {
+                let answer = text(hyper_client().request(to(&uri, headers)).await.expect("an answer")).await;
+                assert!(answer.starts_with(&format!("{port} ")), "{headers:?}: {answer}");
+            }
+        }
+    }
 }
 
 #[tokio::test]

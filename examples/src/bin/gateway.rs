@@ -1,0 +1,45 @@
+//! A reverse proxy: `/{service}/…` goes to an instance of that service, over HTTP/1.1 or, for gRPC, over HTTP/2. It serves both
+//! itself, and WebSockets.
+//!
+//! ```text
+//! cargo run -p examples --bin gateway -- --server 127.0.0.1:8848 --listen 127.0.0.1:8080
+//! curl http://127.0.0.1:8080/order-service/orders/7
+//! ```
+#![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
+
+use std::net::SocketAddr;
+
+use clap::Parser;
+use examples::Error;
+use examples::gateway::{Gateway, GatewayLimits};
+use nacos_discovery::{BalanceLayer, Discovery, DiscoveryConfig};
+
+/// Forwards requests to instances.
+#[derive(Parser)]
+struct Options {
+    /// Nacos servers, as host:port, separated by commas.
+    #[arg(long, default_value = "127.0.0.1:8848")]
+    server: String,
+    /// Where it listens.
+    #[arg(long, default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+    /// The name under which the gateway itself is registered.
+    #[arg(long, default_value = "gateway")]
+    service: String,
+    #[command(flatten)]
+    limits: GatewayLimits,
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    tracing_subscriber::fmt().with_writer(std::io::stderr).with_env_filter("warn").init();
+    let options = Options::parse();
+    let config = DiscoveryConfig::builder().server_addr(&options.server).service(&options.service).build()?;
+    let discovery = Discovery::new(config)?;
+    let gateway = Gateway::new(&BalanceLayer::new(&discovery), options.limits);
+    let serving = discovery.serve(gateway.router()).listen_on(options.listen).start().await?;
+    println!("listening on {}", serving.address());
+    examples::stop_signal().await?;
+    print!("{}", serving.shutdown().await);
+    Ok(())
+}

@@ -1,0 +1,20 @@
+//! A reverse proxy: `/{service}/…` goes to an instance of that service.
+//!
+//! ```text
+//!   caller ─▶ Gateway ─▶ RetryNextLayer ─▶ BalanceLayer ─▶ Patient ─▶ hyper-util: HTTP/1.1, or HTTP/2 for gRPC ─▶ instance
+//!                └─ WebSocket: both connections joined by a task of its own
+//! ```
+
+mod client;
+mod forwarded;
+mod hop_by_hop;
+mod limits;
+mod patient;
+mod proxy;
+mod refusal;
+mod sent;
+mod tunnel;
+
+pub use limits::GatewayLimits;
+pub use proxy::Gateway;
+pub use refusal::Refusal;

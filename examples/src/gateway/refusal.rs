@@ -1,0 +1,53 @@
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use nacos_discovery::BalanceError;
+
+/// Why a request was not answered by an instance. What the caller reads names no address; the log does.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// The path names no service.
+    #[error("the path names no service: /{{service}}/… is expected")]
+    NoService,
+    /// What the path names cannot be the name of a service.
+    #[error("the path begins with what is no name of a service")]
+    BadName,
+    /// The instance changed the protocol without being asked to, or to another one.
+    #[error("the instance speaks another protocol than was asked for")]
+    Protocol,
+    /// No instance took the request, or none answered.
+    #[error("{}", words(.0))]
+    Balance(#[from] BalanceError),
+}
+
+fn words(error: &BalanceError) -> String {
+    match error {
+        BalanceError::NoInstance(error) => error.to_string(),
+        BalanceError::Inner { .. } if error.status() == StatusCode::GATEWAY_TIMEOUT => "no answer in time".to_owned(),
+        BalanceError::Inner { .. } => "the instance could not be reached, or broke off".to_owned(),
+        _ if error.status() == StatusCode::BAD_REQUEST => "what was asked for cannot be sent to a service".to_owned(),
+        _ => "the service cannot be discovered".to_owned(),
+    }
+}
+
+impl Refusal {
+    /// The status that the caller gets: 404 or 400 for a path that names no service, 503 if nobody takes the request, 504 if
+    /// nobody answered in time, 502 if whoever was asked failed.
+    pub const fn status(&self) -> StatusCode {
+        match self {
+            Self::NoService => StatusCode::NOT_FOUND,
+            Self::BadName => StatusCode::BAD_REQUEST,
+            Self::Protocol => StatusCode::BAD_GATEWAY,
+            Self::Balance(error) => error.status(),
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        if let Self::Balance(error) = &self {
+            tracing::debug!(error = error as &dyn std::error::Error, "request refused");
+        }
+        (self.status(), format!("{self}\n")).into_response()
+    }
+}

@@ -1,0 +1,96 @@
+//! What callers get where no instance answers.
+
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::routing::{get, post};
+use examples::gateway::GatewayLimits;
+use http::StatusCode;
+use http_body_util::BodyExt;
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpSocket;
+
+use crate::support::*;
+
+async fn answer(uri: &str) -> (StatusCode, String) {
+    let request = Request::get(uri).body(Body::empty()).expect("a request");
+    let response = in_time(client().request(request)).await.expect("an answer");
+    let status = response.status();
+    let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+    (status, String::from_utf8(body.to_vec()).expect("text"))
+}
+
+#[tokio::test]
+async fn gw5_who_cannot_be_served_gets_a_status_and_a_reason_and_no_address() {
+    // Nobody else gets its port while it lives, and nobody listens on it.
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let world = World::before([socket.local_addr().unwrap()]).await;
+    let gateway = world.address;
+    for (path, status, reason) in [
+        (String::new(), StatusCode::NOT_FOUND, "names no service"),
+        (String::from("/x"), StatusCode::NOT_FOUND, "names no service"),
+        (String::from("a%20b/x"), StatusCode::BAD_REQUEST, "no name of a service"),
+        (String::from("user@orders/x"), StatusCode::BAD_REQUEST, "cannot be sent"),
+        (String::from("nobody/x"), StatusCode::SERVICE_UNAVAILABLE, "none is registered"),
+        (format!("{SERVICE}/x"), StatusCode::BAD_GATEWAY, "could not be reached"),
+    ] {
+        let (seen, text) = answer(&format!("http://{gateway}/{path}")).await;
+        assert_eq!(seen, status, "/{path}: {text}");
+        assert!(text.contains(reason) && !text.contains("127.0.0.1"), "/{path}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn gw5_an_answer_has_to_come_in_time_once_the_request_has_been_sent() {
+    let limits = GatewayLimits { answer: Duration::from_millis(300), ..GatewayLimits::default() };
+    let app = Router::new()
+        .route("/never", get(std::future::pending::<()>))
+        .route("/slow", post(|body: String| async move { body }));
+    let (instance, _serving) = serve(app).await;
+    let world = World::with(limits, [instance]).await;
+    let (status, text) = answer(&world.uri("/never")).await;
+    assert_eq!((status, text.as_str()), (StatusCode::GATEWAY_TIMEOUT, "no answer in time\n"));
+
+    // An upload may take longer than the limit: here each of its pieces waits for another call that does.
+    let pieces = futures_util::stream::unfold(0, move |number| {
+        let uri = world.uri("/never");
+        async move {
+            if number == 2 {
+                return None;
+            }
+            let (status, _) = answer(&uri).await;
+            Some((Ok::<_, std::convert::Infallible>(status.as_str().to_owned()), number + 1))
+        }
+    });
+    let again = World::with(limits, [instance]).await;
+    let upload = Request::post(again.uri("/slow")).body(Body::from_stream(pieces)).unwrap();
+    let response = in_time(client().request(upload)).await.unwrap();
+    assert_eq!(response.status(), StatusCode::OK);
+    assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), "504504");
+}
+
+#[tokio::test]
+async fn gw5_an_instance_that_dies_in_the_middle_is_no_whole_answer() {
+    for head in ["content-length: 100", "transfer-encoding: chunked"] {
+        let (listener, instance) = listen().await;
+        let world = World::before([instance]).await;
+        let uri = world.uri("/");
+        let asking =
+            tokio::spawn(async move { client().request(Request::get(uri).body(Body::empty()).unwrap()).await });
+        let (mut stream, _) = in_time(listener.accept()).await.unwrap();
+        read_head(&mut stream).await;
+        stream.write_all(format!("HTTP/1.1 200 OK\r\n{head}\r\n\r\na\r\n0123456789").as_bytes()).await.unwrap();
+        let mut body = in_time(asking).await.unwrap().unwrap().into_body();
+        let first = in_time(body.frame()).await.unwrap().unwrap().into_data().unwrap();
+        assert!(!first.is_empty());
+        // What was sent and not read makes the system answer with a reset.
+        stream.set_zero_linger().unwrap();
+        drop(stream);
+        assert!(in_time(body.collect()).await.is_err(), "{head}");
+        let (status, _) = answer(&format!("http://{}/", world.address)).await;
+        assert_eq!(status, StatusCode::NOT_FOUND, "the gateway is as it was");
+    }
+}

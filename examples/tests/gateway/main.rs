@@ -1,0 +1,7 @@
+//! The gateway of the examples between callers and instances, over real sockets.
+
+mod bytes;
+mod failing;
+mod streams;
+mod support;
+mod tunnels;
