@@ -23,6 +23,7 @@ mod reporting;
 mod resolving;
 mod retrying;
 mod retrying_limits;
+mod routing;
 mod serving;
 mod support;
 mod world;

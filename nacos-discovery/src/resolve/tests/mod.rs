@@ -2,7 +2,9 @@ mod applying;
 mod directory;
 mod preferring;
 mod racing;
+mod rerouting;
 mod routing;
+mod routing_model;
 mod slow;
 mod updating;
 
