@@ -100,13 +100,15 @@ pub use discovery::{
 };
 pub use eject::{EjectionCause, EjectionEvent, EjectionKind, EjectionListener, EjectionState, Ejections};
 pub use explain::{
-    EjectionReport, ExplainedInstance, Explanation, ListState, NearMiss, NearMisses, Standing, Viewpoint,
+    EjectionReport, ExplainedInstance, ExplainedRoute, ExplainedShare, Explanation, ListState, NearMiss, NearMisses,
+    Standing, Viewpoint,
 };
 pub use facade::Discovery;
 pub use node::{Endpoint, Outcome, Target, TransportFailure};
 pub use pick::{
     ConsistentHash, Filter, LeastRequest, Member, NoAddress, NoInstance, NoInstanceReason, OnEmpty, PeakEwma,
-    PickContext, Picked, Policy, Random, RoundRobin, SmoothRoundRobin, Table, Tried, Verdict, WeightedRandom, hash_key,
+    PickContext, Picked, Policy, Random, RoundRobin, RouteTaken, SmoothRoundRobin, Table, Tried, Verdict,
+    WeightedRandom, hash_key,
 };
 pub use register::{
     InFlight, Off, Readiness, ReadinessState, RegisterError, Registered, Registrar, Registration, RegistrationState,

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use http::Response;
+use nacos_discovery::route::{Destination, RouteDocument, RouteRules, Rule};
 use nacos_discovery::{BalanceLayer, ServiceSettings};
 use tower_layer::Layer as _;
 use tracing::field::{Field, Visit};
@@ -68,6 +69,7 @@ async fn a_call_is_a_span_in_the_callers_trace_and_the_client_below_is_in_it() {
     let call = send(&service, get("/a?token=secret")).instrument(tracing::info_span!("caller"));
     assert_eq!(call.await.expect("an instance").into_body().into_inner(), "secret");
 
+    let heard = spans.clone();
     let spans = spans.0.lock().unwrap().clone();
     let ours: Vec<_> =
         spans.iter().filter(|span| ["balance", "below", "caller"].iter().any(|name| span.starts_with(name))).collect();
@@ -76,4 +78,9 @@ async fn a_call_is_a_span_in_the_callers_trace_and_the_client_below_is_in_it() {
     assert_eq!(ours[2], "below in balance");
     assert!(ours[3].starts_with("balance outcome=Success") && ours.len() == 4, "{ours:?}");
     assert!(!spans.join("\n").contains("secret"), "nothing of request and answer");
+
+    let rules = RouteRules::new().with_rule(Rule::new("testers").to(Destination::Baseline));
+    directory.set_routes(RouteDocument::new().with_service(ORDERS, rules)).unwrap();
+    drop(send(&service, get("/")).await.expect("an instance"));
+    assert!(heard.0.lock().unwrap().iter().any(|span| span.starts_with("balance rule=testers")));
 }

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use axum::Router;
 use axum::http::StatusCode;
 use axum::routing::get;
+use http::Response;
 use http_body_util::BodyExt;
 use metrics::{
     Counter, CounterFn, Gauge, GaugeFn, Histogram, HistogramFn, Key, KeyName, Metadata, Recorder, SharedString, Unit,
@@ -14,9 +15,12 @@ use metrics::{
 use nacos_client::ServiceKey;
 use nacos_discovery::adapters::hyper::{HyperBalanced, HyperSettings};
 use nacos_discovery::metrics::{InstanceGauges, MetricsHooks};
-use nacos_discovery::{BalanceError, BalanceLayer, TransportFailure};
+use nacos_discovery::route::{Destination, Miss, RouteDocument, RouteRules, Rule, Subject, Test};
+use nacos_discovery::{BalanceError, BalanceLayer, ServiceSettings, TransportFailure};
 use nacos_tests::wait::eventually;
+use tower_layer::Layer;
 
+use crate::balancing_support::{self, ORDERS, Strict, at, listing, send};
 use crate::support::*;
 use crate::world::World;
 
@@ -251,4 +255,44 @@ async fn instances_are_shown_as_they_are_and_as_nothing_once_they_have_left() {
     })
     .await;
     assert_eq!(show("latency"), 0.0);
+}
+
+#[tokio::test]
+async fn routed_calls_are_counted_by_rule_and_result_and_by_nothing_that_a_request_says() {
+    let numbers = Numbers::default();
+    let _recorder = metrics::set_default_local_recorder(&numbers);
+    let versions = at([1000, 2000]).map(|one| if one.port == 2000 { one.metadata("version", "v2") } else { one });
+    let directory = listing(ServiceSettings::default(), versions);
+    let client = Strict::new(1, async |_| Ok(Response::new(String::new())));
+    let service = BalanceLayer::new(&directory).hooks(MetricsHooks::new()).layer(client);
+    let ask = async |version: &str| {
+        let mut request = balancing_support::get("/");
+        request.headers_mut().insert("x-version", version.parse().expect("a value"));
+        drop(send(&service, request).await);
+    };
+    ask("v2").await;
+    assert!(numbers.of("loadbalancer.requests.routed").is_empty(), "the service has no rules");
+    let rule = |name: &str, miss| {
+        let from = Destination::LabelFrom { key: "version".to_owned(), subject: Subject::header("x-version") };
+        Rule::new(name).when_header("x-version", Test::prefix("v")).to(from).or(miss)
+    };
+    let set = |rule: Rule| {
+        let rules = RouteRules::new().with_rule(rule);
+        directory.set_routes(RouteDocument::new().with_service(ORDERS, rules)).expect("rules");
+    };
+    set(rule("strict", Miss::Fail));
+    for version in ["v2", "v2", "v3", "none"] {
+        ask(version).await;
+    }
+    set(rule("kind", Miss::Baseline));
+    ask("v4").await;
+    let counted = |rule: &str, result: &str, count: u64| {
+        let labels = format!("group=DEFAULT_GROUP,result={result},rule={rule},serviceId={ORDERS}");
+        (format!("loadbalancer.requests.routed{{{labels}}}"), (count, count as f64))
+    };
+    let expected = [("UNKNOWN", "hit", 1), ("kind", "miss", 1), ("strict", "failed", 1), ("strict", "hit", 2)];
+    let expected = expected.map(|(rule, result, count)| counted(rule, result, count));
+    assert_eq!(numbers.of("loadbalancer.requests.routed"), BTreeMap::from(expected));
+    let all = format!("{:?}", numbers.all);
+    assert!(["v2", "v3", "v4"].iter().all(|version| !all.contains(version)), "{all}");
 }

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use http::{Request, Response};
 use tower_service::Service;
-use tracing::{Span, trace_span};
+use tracing::{Level, Span, trace_span};
 
 use super::observe::{Completed, Observer};
 use super::rewrite::rewrite;
@@ -10,7 +10,7 @@ use super::running::Running;
 use super::target::Form;
 use super::{BadTarget, BalanceError, hash_key};
 use crate::route::RequestHead;
-use crate::{Downgrade, Endpoints, NoInstance, PickContext, Picked, Tried};
+use crate::{Downgrade, Endpoints, NoInstance, PickContext, Picked, RouteTaken, Tried};
 
 /// A request and the service it is for.
 #[derive(Debug)]
@@ -25,15 +25,20 @@ pub(super) struct Aimed<B> {
 impl<B> Aimed<B> {
     /// Picks an instance and calls `inner`, which is ready, in one go: between the two nobody is waited for, so that no
     /// list can come between them that this request would have to know of.
-    pub(super) fn send<S, R>(self, inner: &mut S) -> Result<(S::Future, Running), BalanceError>
+    pub(super) fn send<S, R>(mut self, inner: &mut S) -> Result<(S::Future, Running), BalanceError>
     where
         S: Service<Request<B>, Response = Response<R>>,
     {
-        let picked = match self.pick() {
+        let mut route = None;
+        let picked = self.pick(&mut route);
+        if let Some(route) = &route {
+            self.observer.routed(route);
+        }
+        let picked = match picked {
             Ok(picked) => picked,
             Err(error) => return Err(self.fail(error)),
         };
-        let span = self.span(&picked);
+        let span = self.span(&picked, route.as_ref());
         let Self { mut request, endpoints, form, mut observer, .. } = self;
         rewrite(&mut request, form, picked.target(), &endpoints);
         observer.selected(picked.endpoint());
@@ -52,9 +57,13 @@ impl<B> Aimed<B> {
         error
     }
 
-    fn pick(&self) -> Result<Picked, BalanceError> {
+    /// `route` is filled only where somebody wants to know: that allocates.
+    fn pick(&self, route: &mut Option<RouteTaken>) -> Result<Picked, BalanceError> {
         let rules = self.endpoints.settings().requests();
         let mut cx = PickContext::new().for_request(RequestHead::from(&self.request));
+        if self.observer.is_heard() || tracing::enabled!(Level::TRACE) {
+            cx = cx.telling(route);
+        }
         if let Some(key) = hash_key::of_request(&rules.hash_on, &self.request) {
             cx = cx.hashed_by(key);
         }
@@ -82,13 +91,18 @@ impl<B> Aimed<B> {
         error.into()
     }
 
-    fn span(&self, picked: &Picked) -> Span {
-        trace_span!(
+    fn span(&self, picked: &Picked, route: Option<&RouteTaken>) -> Span {
+        let span = trace_span!(
             "balance",
             service = %self.endpoints.service(),
             instance = %picked.target().authority,
             attempt = self.attempt,
+            rule = tracing::field::Empty,
             outcome = tracing::field::Empty,
-        )
+        );
+        if let Some(rule) = route.and_then(RouteTaken::rule) {
+            span.record("rule", tracing::field::display(rule));
+        }
+        span
     }
 }

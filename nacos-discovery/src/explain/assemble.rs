@@ -3,7 +3,7 @@ use super::{EjectionReport, ExplainedInstance, Standing, Viewpoint};
 use crate::{ServiceInstance, Verdict};
 
 /// An instance as the tables have it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Seen {
     pub(crate) instance: ServiceInstance,
     pub(crate) verdict: Verdict,

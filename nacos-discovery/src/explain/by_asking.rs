@@ -4,10 +4,11 @@ use std::time::Duration;
 use nacos_client::{NamingService, ServiceKey};
 use tokio::time::{Instant, timeout};
 
-use super::see::see;
-use super::{Explanation, ListState, NearMisses, Viewpoint, assemble, listed};
+use super::glance::Glance;
+use super::{Explanation, ListState, NearMisses, Viewpoint, listed};
 use crate::causes::with_causes;
-use crate::pick::{NoInstance, NoInstanceReason, Reach};
+use crate::pick::{NoInstance, NoInstanceReason, PickContext, Reach};
+use crate::route::RequestHead;
 use crate::settings::ServiceSettings;
 use crate::{Directory, Discovery, DiscoveryError, Endpoints, ServiceInstance, Tried, address};
 
@@ -26,7 +27,16 @@ impl Directory {
     #[must_use]
     pub fn explain_retry(&self, service: &ServiceKey, tried: &Tried) -> Explanation {
         match self.peek(service) {
-            Some(endpoints) => endpoints.explained(&tried.instances()),
+            Some(endpoints) => endpoints.explained(&tried.instances(), None),
+            None => self.explain(service),
+        }
+    }
+
+    /// Why a request goes where it goes, by the routing rules of its service.
+    #[must_use]
+    pub fn explain_request(&self, service: &ServiceKey, request: RequestHead<'_>) -> Explanation {
+        match self.peek(service) {
+            Some(endpoints) => endpoints.explain_request(request),
             None => self.explain(service),
         }
     }
@@ -37,8 +47,25 @@ impl Directory {
     /// # Cancel safety
     /// Cancel safe: it only asks.
     pub async fn explain_by_asking(&self, nacos: &NamingService, service: &ServiceKey) -> Explanation {
+        self.ask(nacos, service, None).await
+    }
+
+    /// The same for a request, which goes where the routing rules of its service say.
+    ///
+    /// # Cancel safety
+    /// Cancel safe: it only asks.
+    pub async fn explain_request_by_asking(
+        &self,
+        nacos: &NamingService,
+        service: &ServiceKey,
+        request: RequestHead<'_>,
+    ) -> Explanation {
+        self.ask(nacos, service, Some(request)).await
+    }
+
+    async fn ask(&self, nacos: &NamingService, service: &ServiceKey, request: Option<RequestHead<'_>>) -> Explanation {
         let mut explanation = match self.known(service, nacos.config().timeouts().request).await {
-            Ok(endpoints) => endpoints.explain(),
+            Ok(endpoints) => endpoints.explained(&[], request),
             Err(error) => unwatched(service, &self.settings().service(service), with_causes(&error)),
         };
         explanation.namespace = Some(nacos.config().namespace().to_string());
@@ -71,47 +98,63 @@ impl Discovery {
     /// # Cancel safety
     /// Cancel safe: it only asks.
     pub async fn explain(&self, service: &ServiceKey) -> Explanation {
+        self.explained(service, None).await
+    }
+
+    /// Why a request goes where it goes, by the routing rules of its service; otherwise like [`Discovery::explain`].
+    ///
+    /// # Cancel safety
+    /// Cancel safe: it only asks.
+    pub async fn explain_request(&self, service: &ServiceKey, request: RequestHead<'_>) -> Explanation {
+        self.explained(service, Some(request)).await
+    }
+
+    async fn explained(&self, service: &ServiceKey, request: Option<RequestHead<'_>>) -> Explanation {
         if !self.config().enabled() {
             let settings = self.directory().settings().service(service);
             let why = "discovery is switched off by `spring.cloud.nacos.discovery.enabled`";
             return unwatched(service, &settings, why.to_owned());
         }
-        self.directory().explain_by_asking(self.nacos(), service).await
+        self.directory().ask(self.nacos(), service, request).await
     }
 }
 
 impl Endpoints {
-    /// Why requests go where they go, or nowhere, from what this process knows.
+    /// Why requests go where they go, or nowhere, from what this process knows. Where the service has routing rules: requests
+    /// that say nothing.
     #[must_use]
     pub fn explain(&self) -> Explanation {
-        self.explained(&[])
+        self.explained(&[], None)
     }
 
-    fn explained(&self, tried: &[ServiceInstance]) -> Explanation {
+    /// Why a request goes where it goes, by the routing rules of the service.
+    #[must_use]
+    pub fn explain_request(&self, request: RequestHead<'_>) -> Explanation {
+        self.explained(&[], Some(request))
+    }
+
+    fn explained(&self, tried: &[ServiceInstance], request: Option<RequestHead<'_>>) -> Explanation {
         let now = Instant::now();
-        let Some(view) = self.view() else {
+        let head = request.unwrap_or_else(|| PickContext::new().head());
+        let Some(view) = self.view(Some(&head)) else {
             let reason = NoInstanceReason::Unknown { waited: self.settings().first_list_wait() };
             let none = NoInstance::new(self.service().clone(), reason).caused_by(self.trouble());
             return unwatched(self.service(), self.settings(), with_causes(&none));
         };
         let viewpoint = Viewpoint::new(self.settings(), view.reach);
-        let (seen, serving) = see(&view, tried, now);
-        let no_instance = match (serving, &view.refusal) {
-            (_, Some(reason)) => Some(reason.to_string()),
-            (None, None) if !tried.is_empty() => Some(NoInstanceReason::AllTried { count: tried.len() }.to_string()),
-            (None, None) => Some("all that could take requests are ejected for the moment".to_owned()),
-            (Some(_), None) => None,
-        };
-        let near_misses = match serving {
-            None => listed::near_misses(&seen, &viewpoint),
-            Some(_) => listed::other_clusters(&seen, serving, &viewpoint).into_iter().collect(),
+        let glance = Glance { view: &view, viewpoint: &viewpoint, tried, now };
+        let found = view.routed.as_ref().map_or_else(|| glance.plain(), |routed| glance.by_route(routed));
+        let near_misses = match found.no_instance {
+            Some(_) => listed::near_misses(&found.seen, &viewpoint),
+            None => listed::other_clusters(&found.seen, found.serving, &viewpoint).into_iter().collect(),
         };
         Explanation {
             service: self.service().to_string(),
             namespace: None,
             list: Some(ListState::new(&view.status, now)),
-            no_instance,
-            instances: assemble::instances(seen, serving, &viewpoint),
+            route: found.route,
+            no_instance: found.no_instance,
+            instances: found.instances,
             viewpoint,
             near_misses,
             unseen: Vec::new(),
@@ -126,6 +169,7 @@ fn unwatched(service: &ServiceKey, settings: &ServiceSettings, why: String) -> E
         namespace: None,
         viewpoint: Viewpoint::new(settings, Reach::new(settings.selection().family(), address::own_addresses)),
         list: None,
+        route: None,
         no_instance: Some(why),
         instances: Vec::new(),
         near_misses: Vec::new(),

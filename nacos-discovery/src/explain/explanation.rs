@@ -2,7 +2,7 @@ use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-use super::{ExplainedInstance, ListState, NearMiss, NearMisses, Viewpoint};
+use super::{ExplainedInstance, ExplainedRoute, ListState, NearMiss, NearMisses, Viewpoint};
 
 /// Why requests to a service go where they go, or nowhere, as seen by this process.
 ///
@@ -21,6 +21,9 @@ pub struct Explanation {
     /// The list that is in force; `None` if none has arrived, or nobody asked for the service yet.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub list: Option<ListState>,
+    /// Where the request goes, if the service has routing rules.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub route: Option<ExplainedRoute>,
     /// Why no instance takes a request; `None` if one does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_instance: Option<String>,
@@ -88,6 +91,9 @@ impl fmt::Display for Explanation {
         writeln!(f, "  seen from: {}", self.viewpoint)?;
         if let Some(list) = &self.list {
             writeln!(f, "  list: {list}")?;
+        }
+        if let Some(route) = &self.route {
+            writeln!(f, "  routed: {}", one_line(&route.to_string()))?;
         }
         section(f, "take requests", &serving)?;
         section(f, "do not", &others)?;

@@ -7,6 +7,7 @@
 // Public API.
 mod ejection_report;
 mod explained_instance;
+mod explained_route;
 mod explanation;
 mod list_state;
 mod near_miss;
@@ -16,6 +17,8 @@ mod viewpoint;
 // Needed by the implementation.
 mod assemble;
 mod by_asking;
+mod by_route;
+mod glance;
 mod likeness;
 mod listed;
 mod reason;
@@ -23,6 +26,7 @@ mod see;
 
 pub use ejection_report::EjectionReport;
 pub use explained_instance::{ExplainedInstance, Standing};
+pub use explained_route::{ExplainedRoute, ExplainedShare};
 pub use explanation::Explanation;
 pub use list_state::ListState;
 pub use near_miss::NearMiss;

@@ -6,19 +6,45 @@ use tokio::time::Instant;
 
 use super::EjectionReport;
 use super::assemble::Seen;
-use crate::ServiceInstance;
 use crate::pick::Member;
-use crate::resolve::View;
+use crate::resolve::{Side, View};
+use crate::{ServiceInstance, Verdict};
 
 /// The instances of a list with what their tables and this process's calls say, and the tier that a request is drawn from
 /// that was sent to `tried` already.
 pub(crate) fn see(view: &View, tried: &[ServiceInstance], now: Instant) -> (Vec<Seen>, Option<usize>) {
+    let (mut seen, serving) = look(view, view.verdicts.iter().map(|(_, verdict)| verdict), &view.tiers, tried, now);
+    let others: BTreeMap<_, _> = view.others.iter().flat_map(|tier| keyed(Some(tier))).collect();
+    for one in seen.iter_mut().filter(|one| one.weight.is_none()) {
+        one.weight = others.get(&one.instance.key()).map(|member| member.weight());
+    }
+    (seen, serving)
+}
+
+/// The same of one label.
+pub(super) fn see_side(
+    view: &View,
+    side: &Side,
+    tried: &[ServiceInstance],
+    now: Instant,
+) -> (Vec<Seen>, Option<usize>) {
+    look(view, side.verdicts.iter(), &side.tiers, tried, now)
+}
+
+fn look<'a>(
+    view: &View,
+    verdicts: impl Iterator<Item = &'a Verdict>,
+    tiers: &[Vec<Member>],
+    tried: &[ServiceInstance],
+    now: Instant,
+) -> (Vec<Seen>, Option<usize>) {
     let everyone: BTreeMap<InstanceKey, _> =
         view.everyone.iter().map(|endpoint| (endpoint.instance().key(), endpoint)).collect();
     let mut seen: Vec<Seen> = view
         .verdicts
         .iter()
-        .map(|(instance, verdict)| {
+        .zip(verdicts)
+        .map(|((instance, _), verdict)| {
             let endpoint = everyone.get(&instance.key());
             Seen {
                 instance: instance.clone(),
@@ -34,8 +60,8 @@ pub(crate) fn see(view: &View, tried: &[ServiceInstance], now: Instant) -> (Vec<
         })
         .collect();
     let takes = seen.iter().filter(|one| one.ejection.is_none() && !one.tried);
-    let serving = takes.filter_map(|one| one.verdict.tier()).min().filter(|tier| *tier < view.tiers.len());
-    let drawn = keyed(serving.and_then(|tier| view.tiers.get(tier)));
+    let serving = takes.filter_map(|one| one.verdict.tier()).min().filter(|tier| *tier < tiers.len());
+    let drawn = keyed(serving.and_then(|tier| tiers.get(tier)));
     for one in &mut seen {
         one.weight = drawn.get(&one.instance.key()).map(|member| member.weight());
     }

@@ -4,7 +4,7 @@ use ::metrics::{Label, counter, gauge, histogram};
 
 use super::labels::{self, UNKNOWN};
 use super::{exception, names};
-use crate::{CallInfo, Completed, Hooks, ServiceInstance};
+use crate::{CallInfo, Completed, Hooks, RouteTaken, ServiceInstance};
 
 /// Counts calls and measures how long they take. Given to [`crate::BalanceLayer::hooks`].
 ///
@@ -54,9 +54,19 @@ fn instance_or_service(call: &CallInfo) -> Vec<Label> {
     call.instance().map_or_else(|| labels::of_service(call.service()), labels::of_instance)
 }
 
+fn count_routed(call: &CallInfo, route: &RouteTaken, result: &'static str) {
+    let mut labels = labels::of_service(call.service());
+    labels.push(labels::rule(route.rule()));
+    labels.push(Label::from_static_parts("result", result));
+    counter!(names::ROUTED, labels).increment(1);
+}
+
 impl Hooks for MetricsHooks {
-    fn selected(&self, _: &CallInfo, instance: &ServiceInstance) {
+    fn selected(&self, call: &CallInfo, instance: &ServiceInstance) {
         gauge!(names::ACTIVE, labels::of_instance(instance)).increment(1.0);
+        if let Some(route) = call.route() {
+            count_routed(call, route, if route.missed() { "miss" } else { "hit" });
+        }
     }
 
     fn complete(&self, call: &CallInfo, completed: &Completed<'_>, took: Duration) {
@@ -75,6 +85,9 @@ impl Hooks for MetricsHooks {
                 histogram!(names::FAILED, labels).record(took);
             }
             Completed::Discard { error } => {
+                if let Some(route) = call.route() {
+                    count_routed(call, route, "failed");
+                }
                 let mut labels = self.labels(call);
                 labels.push(exception::of_error(error));
                 counter!(names::DISCARD, labels).increment(1);

@@ -41,6 +41,11 @@ pub(super) fn method(method: &Method) -> Label {
     Label::new("method", name)
 }
 
+/// The name of a routing rule.
+pub(super) fn rule(name: Option<&str>) -> Label {
+    name.map_or_else(|| Label::from_static_parts("rule", UNKNOWN), |name| Label::new("rule", name.to_owned()))
+}
+
 pub(super) fn status(status: StatusCode) -> Label {
     Label::new("status", status.as_str().to_owned())
 }

@@ -5,6 +5,7 @@ pub(super) const SUCCESS: &str = "loadbalancer.requests.success";
 pub(super) const FAILED: &str = "loadbalancer.requests.failed";
 pub(super) const DISCARD: &str = "loadbalancer.requests.discard";
 pub(super) const CANCELLED: &str = "loadbalancer.requests.cancelled";
+pub(super) const ROUTED: &str = "loadbalancer.requests.routed";
 pub(super) const IN_FLIGHT: &str = "loadbalancer.instance.in_flight";
 pub(super) const WEIGHT: &str = "loadbalancer.instance.weight";
 pub(super) const EJECTED: &str = "loadbalancer.instance.ejected";
@@ -17,6 +18,7 @@ pub fn describe() {
     describe_histogram!(FAILED, Unit::Seconds, "calls without a whole answer");
     describe_counter!(DISCARD, Unit::Count, "calls for which no instance could be chosen");
     describe_counter!(CANCELLED, Unit::Count, "calls that the caller gave up");
+    describe_counter!(ROUTED, Unit::Count, "calls that were routed by a rule, and whether its destination took them");
     describe_gauge!(IN_FLIGHT, Unit::Count, "calls of this process to an instance that have not ended");
     describe_gauge!(WEIGHT, "the weight that an instance is registered with");
     describe_gauge!(EJECTED, "1 if an instance gets no requests because of failures, else 0");

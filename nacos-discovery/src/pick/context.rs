@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use http::Request;
 use http::uri::Scheme;
 
-use super::Member;
+use super::{Member, RouteTaken};
 use crate::node::Node;
 use crate::route::RequestHead;
 
@@ -16,6 +16,8 @@ pub struct PickContext<'a> {
     head: Option<RequestHead<'a>>,
     /// What was drawn for the request, once that was needed.
     draw: Option<u64>,
+    /// Who wants to know how the request was routed.
+    told: Option<&'a mut Option<RouteTaken>>,
     tried: &'a [Arc<Node>],
     avoid: Avoid,
     only: Only,
@@ -56,6 +58,7 @@ impl<'a> PickContext<'a> {
             hash_key: None,
             head: None,
             draw: None,
+            told: None,
             tried: &[],
             avoid: Avoid::Nothing,
             only: Only::Any,
@@ -88,6 +91,20 @@ impl<'a> PickContext<'a> {
     pub(crate) const fn drawn(mut self, draw: u64) -> Self {
         self.draw = Some(draw);
         self
+    }
+
+    /// Writes down how the request is routed, where it is.
+    pub(crate) const fn telling(mut self, told: &'a mut Option<RouteTaken>) -> Self {
+        self.told = Some(told);
+        self
+    }
+
+    /// The request is routed by this rule. Allocates only if somebody wants to know.
+    #[inline]
+    pub(crate) fn tell(&mut self, rule: Option<&str>, missed: bool) {
+        if let Some(told) = &mut self.told {
+            **told = Some(RouteTaken::new(rule, missed));
+        }
     }
 
     pub(crate) const fn without(mut self, tried: &'a [Arc<Node>]) -> Self {

@@ -7,6 +7,7 @@ mod member;
 mod no_instance;
 mod picked;
 mod policy;
+mod route_taken;
 mod tier;
 mod tried;
 
@@ -22,5 +23,6 @@ pub use policy::{
     hash_key,
 };
 pub(crate) use policy::{FNV_BASIS, fnv, mix};
+pub use route_taken::RouteTaken;
 pub(crate) use tier::Tier;
 pub use tried::Tried;

@@ -53,12 +53,12 @@ impl Content {
 /// One group for every request.
 fn plain(field: &Field<'_>, health: Health) -> (Tables, NoInstanceReason, Vec<Verdict>) {
     let all: Vec<usize> = (0..field.rows.len()).collect();
-    let grouped = field.arrange(&all);
-    let empty = grouped.group.filtered().unwrap_or_else(|| reason(field.rows, health));
-    let mut usable = grouped.verdicts.into_iter().map(|(_, verdict)| verdict);
+    let group = field.arrange(&all);
+    let empty = group.filtered().unwrap_or_else(|| reason(field.rows, health));
+    let mut usable = group.verdicts.into_iter().map(|(_, verdict)| verdict);
     let verdict = |at| field.out(at).cloned().or_else(|| usable.next());
     let verdicts = all.into_iter().filter_map(verdict).collect();
-    (Tables::Plain(grouped.group.tiers), empty, verdicts)
+    (Tables::Plain(group.tiers), empty, verdicts)
 }
 
 fn health(rows: &[Row], settings: &ServiceSettings) -> Health {

@@ -129,10 +129,9 @@ impl Directory {
     /// # Errors
     /// If a rule cannot be used: then all rules before stay in force.
     pub fn set_routes(&self, document: RouteDocument) -> Result<(), RouteError> {
-        let group = self.settings().group();
-        let book = RouteBook::new(document, group)?;
+        let book = RouteBook::new(document, self.settings().group())?;
         let made = lock(&self.shared.made);
-        let book = book.after(&self.shared.book.load(), group);
+        let book = book.after(&self.shared.book.load());
         let all: Vec<_> = made.endpoints.iter().filter_map(Weak::upgrade).collect();
         // If code of the application panics here, nothing has happened.
         let reroutings: Vec<_> =

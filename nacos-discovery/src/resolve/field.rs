@@ -29,13 +29,6 @@ struct Usable<'a> {
     ramped: f64,
 }
 
-/// What became of some rows.
-pub(super) struct Grouped {
-    pub(super) group: Group,
-    /// Of those that are usable, in the order of the rows.
-    pub(super) verdicts: Vec<(usize, Verdict)>,
-}
-
 impl<'a> Field<'a> {
     pub(super) fn new(rows: &'a [Row], health: Health, settings: &'a ServiceSettings, seed: u64, now: Instant) -> Self {
         let usable = |(endpoint, weight)| Usable { endpoint, weight, ramped: weight };
@@ -71,7 +64,7 @@ impl<'a> Field<'a> {
     }
 
     /// Puts the instances of some rows, which are in the order of the list, in order of preference.
-    pub(super) fn arrange(&self, rows: &[usize]) -> Grouped {
+    pub(super) fn arrange(&self, rows: &[usize]) -> Group {
         let among: Vec<(usize, Usable<'a>)> =
             rows.iter().filter_map(|at| Some((*at, *self.judged[*at].as_ref().ok()?))).collect();
         let candidate =
@@ -81,8 +74,9 @@ impl<'a> Field<'a> {
         let member = |share: &Share| Member::new(Arc::clone(among[share.candidate].1.endpoint), share.weight);
         let policy = self.settings.policy();
         let tier = |shares: &Vec<Share>| Tier::new(shares.iter().map(member).collect(), policy, self.seed);
-        Grouped {
-            group: Group { tiers: arranged.tiers.iter().map(tier).collect(), emptied: arranged.emptied },
+        Group {
+            tiers: arranged.tiers.iter().map(tier).collect(),
+            emptied: arranged.emptied,
             verdicts: among.iter().map(|(at, _)| *at).zip(arranged.verdicts).collect(),
         }
     }

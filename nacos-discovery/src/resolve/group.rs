@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use crate::Endpoint;
-use crate::pick::{NoInstanceReason, PickContext, Tier};
+use crate::pick::{NoInstanceReason, PickContext, Tier, Verdict};
 
 /// Instances among which one is chosen for a request: all, or those of one label.
 #[derive(Debug, Default)]
@@ -10,6 +10,8 @@ pub(super) struct Group {
     pub(super) tiers: Arc<[Tier]>,
     /// The filter that left nothing, and how many there were before it.
     pub(super) emptied: Option<(Arc<str>, usize)>,
+    /// Of each row that is in it and usable, in the order of the list.
+    pub(super) verdicts: Box<[(usize, Verdict)]>,
 }
 
 impl Group {

@@ -45,4 +45,4 @@ pub use list_status::ListStatus;
 pub(crate) use made::Directories;
 pub use routes_follower::RoutesFollower;
 pub use source::{Lists, Source};
-pub(crate) use view::View;
+pub(crate) use view::{RoutedView, Side, View};

@@ -11,8 +11,15 @@ use crate::settings::BalanceSettings;
 #[derive(Debug)]
 pub(super) struct RouteBook {
     document: Arc<RouteDocument>,
-    routers: HashMap<ServiceKey, Arc<Router>>,
+    entries: HashMap<ServiceKey, Entry>,
     since: Instant,
+}
+
+#[derive(Debug)]
+struct Entry {
+    /// As the document has it.
+    name: String,
+    router: Arc<Router>,
 }
 
 impl RouteBook {
@@ -21,19 +28,17 @@ impl RouteBook {
     /// # Errors
     /// If a rule cannot be used.
     pub(super) fn new(document: RouteDocument, group: &str) -> Result<Self, RouteError> {
-        let mut routers = HashMap::new();
+        let mut entries = HashMap::new();
         let (qualified, plain): (Vec<_>, Vec<_>) =
             document.routers()?.into_iter().partition(|(name, _)| name.contains(SEPARATOR));
         // The more exact name counts, where a document has both.
         for (name, router) in plain.into_iter().chain(qualified) {
-            if routers.insert(key(name, group), Arc::new(router)).is_some() {
-                tracing::warn!(
-                    service = name,
-                    "routed by two entries of one document, of which the one with its group counts"
-                );
+            let entry = Entry { name: name.to_owned(), router: Arc::new(router) };
+            if entries.insert(key(name, group), entry).is_some() {
+                tracing::warn!(service = name, "a document has it with and without its group; the one with it counts");
             }
         }
-        Ok(Self { document: Arc::new(document), routers, since: Instant::now() })
+        Ok(Self { document: Arc::new(document), entries, since: Instant::now() })
     }
 
     /// Those of the settings.
@@ -44,24 +49,22 @@ impl RouteBook {
     }
 
     fn empty() -> Self {
-        Self { document: Arc::default(), routers: HashMap::new(), since: Instant::now() }
+        Self { document: Arc::default(), entries: HashMap::new(), since: Instant::now() }
     }
 
     /// Keeps what is the same as before, so that only services whose rules are others get new tables.
-    pub(super) fn after(mut self, before: &Self, group: &str) -> Self {
-        for (name, rules) in &self.document.services {
-            if before.document.services.get(name) == Some(rules) {
-                let key = key(name, group);
-                if let (Some(router), Some(known)) = (self.routers.get_mut(&key), before.routers.get(&key)) {
-                    *router = Arc::clone(known);
-                }
+    pub(super) fn after(mut self, before: &Self) -> Self {
+        for (service, entry) in &mut self.entries {
+            let Some(known) = before.entries.get(service) else { continue };
+            if self.document.services.get(&entry.name) == before.document.services.get(&known.name) {
+                entry.router = Arc::clone(&known.router);
             }
         }
         self
     }
 
     pub(super) fn router(&self, service: &ServiceKey) -> Option<&Arc<Router>> {
-        self.routers.get(service)
+        self.entries.get(service).map(|entry| &entry.router)
     }
 
     pub(super) const fn document(&self) -> &Arc<RouteDocument> {

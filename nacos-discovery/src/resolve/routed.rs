@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::field::Field;
@@ -6,7 +6,7 @@ use super::group::Group;
 use super::way::Way;
 use crate::Endpoint;
 use crate::pick::{PickContext, Verdict};
-use crate::route::{Goal, Label, MissGoal, Router};
+use crate::route::{Goal, Label, MissGoal, RequestHead, Router, Ways};
 
 /// Tables for every label that the rules of a service can send a request to, beside the rules themselves: whoever reads one
 /// reads the other, so that no request is routed by rules that its tables were not made for.
@@ -44,7 +44,30 @@ impl Routed {
         Way { goal: self.goal(&route.goal), miss: self.miss(route.miss), route, routed: self }
     }
 
-    fn goal(&self, goal: &Goal<'_>) -> Option<&Group> {
+    /// Where requests that say the same can go.
+    pub(super) fn ways<'a>(&'a self, head: &RequestHead<'a>) -> Ways<'a> {
+        self.router.ways(head)
+    }
+
+    /// Whether an instance with these metadata is of a goal.
+    pub(super) fn is_of(&self, goal: &Goal<'_>, metadata: &BTreeMap<String, String>) -> bool {
+        match goal {
+            Goal::Baseline => self.router.is_baseline(metadata),
+            Goal::Fixed(at) => self.router.fixed().get(*at).is_some_and(|label| label.is_of(metadata)),
+            Goal::Taken { key, value } => {
+                self.router.taken().get(*key).and_then(|key| metadata.get(key)).is_some_and(|own| *own == **value)
+            }
+            Goal::Unnamed { .. } => false,
+        }
+    }
+
+    /// All tables, each once for each goal.
+    pub(super) fn groups(&self) -> impl Iterator<Item = &Group> {
+        let taken = self.taken.iter().flat_map(HashMap::values);
+        [&self.baseline].into_iter().chain(&self.fixed).chain(taken).map(|group| &**group)
+    }
+
+    pub(super) fn goal(&self, goal: &Goal<'_>) -> Option<&Group> {
         match goal {
             Goal::Baseline => Some(&self.baseline),
             Goal::Fixed(at) => self.fixed.get(*at).map(|group| &**group),
@@ -121,17 +144,16 @@ impl<'a> Grouping<'a> {
         if let Some(group) = self.made.get(&rows) {
             return Arc::clone(group);
         }
-        let grouped = self.field.arrange(&rows);
-        for (at, verdict) in grouped.verdicts {
+        let group = Arc::new(self.field.arrange(&rows));
+        for (at, verdict) in &group.verdicts {
             let better = |known: &Verdict| match (known.tier(), verdict.tier()) {
                 (Some(known), Some(new)) => new < known,
                 (known, new) => known.is_none() && new.is_some(),
             };
-            if self.verdicts[at].as_ref().is_none_or(better) {
-                self.verdicts[at] = Some(verdict);
+            if self.verdicts[*at].as_ref().is_none_or(better) {
+                self.verdicts[*at] = Some(verdict.clone());
             }
         }
-        let group = Arc::new(grouped.group);
         self.made.insert(rows, Arc::clone(&group));
         group
     }

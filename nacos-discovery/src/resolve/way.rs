@@ -16,13 +16,21 @@ pub(super) struct Way<'a> {
     pub(super) routed: &'a Routed,
 }
 
+type Choice = for<'g> fn(&'g Group, &mut PickContext<'_>) -> Option<&'g Arc<Endpoint>>;
+
 impl<'a> Way<'a> {
     pub(super) fn pick(&self, cx: &mut PickContext<'_>) -> Option<&'a Arc<Endpoint>> {
-        self.groups().find_map(|group| group.pick(cx))
+        self.first(cx, Group::pick)
     }
 
     pub(super) fn any_taken(&self, cx: &mut PickContext<'_>) -> Option<&'a Arc<Endpoint>> {
-        self.groups().find_map(|group| group.any_taken(cx))
+        self.first(cx, Group::any_taken)
+    }
+
+    fn first(&self, cx: &mut PickContext<'_>, pick: Choice) -> Option<&'a Arc<Endpoint>> {
+        let of_goal = self.goal.and_then(|group| pick(group, cx));
+        cx.tell(self.route.rule, of_goal.is_none());
+        of_goal.or_else(|| pick(self.miss?, cx))
     }
 
     /// Everyone it can lead to.

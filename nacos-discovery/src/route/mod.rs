@@ -20,7 +20,7 @@ pub use model::{
 };
 pub use request_head::RequestHead;
 pub use request_tags::RequestTags;
-pub(crate) use router::{Goal, Miss as MissGoal, Route, Router};
+pub(crate) use router::{Goal, Miss as MissGoal, Route, Router, Ways};
 
 #[cfg(test)]
 mod tests;

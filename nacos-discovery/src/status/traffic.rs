@@ -27,7 +27,7 @@ pub struct TrafficReport {
 
 /// Of every instance that requests could go to.
 pub(super) fn traffic(endpoints: &Endpoints) -> BTreeMap<InstanceKey, TrafficReport> {
-    let Some(view) = endpoints.view() else { return BTreeMap::new() };
+    let Some(view) = endpoints.view(None) else { return BTreeMap::new() };
     let (seen, _) = see(&view, &[], Instant::now());
     let callable = seen.into_iter().filter(|one| one.target.is_some());
     let report = callable.map(|one| {

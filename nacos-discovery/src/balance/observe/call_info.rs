@@ -4,7 +4,7 @@ use http::Method;
 use http::uri::PathAndQuery;
 use nacos_client::ServiceKey;
 
-use crate::{Endpoint, ServiceInstance};
+use crate::{Endpoint, RouteTaken, ServiceInstance};
 
 /// A call of a service, as [`crate::Hooks`] are told of it.
 #[derive(Debug)]
@@ -14,15 +14,20 @@ pub struct CallInfo {
     path: PathAndQuery,
     attempt: u32,
     endpoint: Option<Arc<Endpoint>>,
+    route: Option<RouteTaken>,
 }
 
 impl CallInfo {
     pub(super) const fn new(service: ServiceKey, method: Method, path: PathAndQuery, attempt: u32) -> Self {
-        Self { service, method, path, attempt, endpoint: None }
+        Self { service, method, path, attempt, endpoint: None, route: None }
     }
 
     pub(super) fn select(&mut self, endpoint: Arc<Endpoint>) {
         self.endpoint = Some(endpoint);
+    }
+
+    pub(super) fn route_by(&mut self, route: RouteTaken) {
+        self.route = Some(route);
     }
 
     /// The service.
@@ -53,5 +58,11 @@ impl CallInfo {
     #[must_use]
     pub fn instance(&self) -> Option<&ServiceInstance> {
         self.endpoint.as_deref().map(Endpoint::instance)
+    }
+
+    /// How the request was routed, once it was, if the service has routing rules.
+    #[must_use]
+    pub const fn route(&self) -> Option<&RouteTaken> {
+        self.route.as_ref()
     }
 }

@@ -7,7 +7,7 @@ use nacos_client::ServiceKey;
 use tokio::time::Instant;
 
 use super::{CallInfo, Completed, Hooks};
-use crate::Endpoint;
+use crate::{Endpoint, RouteTaken};
 
 /// The hooks of a layer, in the order in which they were given.
 pub(crate) type HookList = Arc<[Arc<dyn Hooks>]>;
@@ -35,6 +35,18 @@ impl Observer {
         let observed = Observed { hooks: Arc::clone(hooks), call, started: Instant::now(), status: None };
         observed.tell(|hooks, call| hooks.start(call));
         Self(Some(Box::new(observed)))
+    }
+
+    /// Whether somebody is told.
+    pub(crate) const fn is_heard(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// The request was routed, be it to nobody.
+    pub(crate) fn routed(&mut self, route: &RouteTaken) {
+        if let Some(observed) = &mut self.0 {
+            observed.call.route_by(route.clone());
+        }
     }
 
     /// An instance was chosen.

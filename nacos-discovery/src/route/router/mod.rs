@@ -15,6 +15,8 @@ mod route;
 #[expect(clippy::module_inception, reason = "the type that the module is there for")]
 mod router;
 mod shares;
+mod ways;
 
 pub(crate) use route::{Goal, Miss, Route};
 pub(crate) use router::Router;
+pub(crate) use ways::Ways;

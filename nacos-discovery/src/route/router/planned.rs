@@ -1,7 +1,7 @@
 use super::condition::PlannedCondition;
 use super::reader::Reader;
 use super::shares::Shares;
-use super::{Goal, Miss, Route};
+use super::{Goal, Miss, Route, Ways};
 use crate::pick::{fnv, mix};
 use crate::route::RequestHead;
 
@@ -37,15 +37,33 @@ impl PlannedRule {
     }
 
     pub(super) fn route<'a>(&'a self, head: &RequestHead<'a>, draw: impl FnOnce() -> u64) -> Route<'a> {
-        let goal = match self.to.drawn(|| self.sticky.as_ref().and_then(|one| one.draw(head)).unwrap_or_else(draw)) {
-            PlannedGoal::Baseline => Goal::Baseline,
-            PlannedGoal::Fixed(label) => Goal::Fixed(*label),
-            PlannedGoal::Taken { key, from } => match from.first(head) {
+        let goal = self.to.drawn(|| self.sticky_draw(head).unwrap_or_else(draw)).goal(head);
+        Route { rule: Some(&self.name), goal, miss: self.miss }
+    }
+
+    pub(super) fn ways<'a>(&'a self, head: &RequestHead<'a>) -> Ways<'a> {
+        let goals = match self.sticky_draw(head) {
+            Some(draw) => vec![(100.0, self.to.drawn(|| draw).goal(head))],
+            None => self.to.all().map(|(percent, planned)| (percent, planned.goal(head))).collect(),
+        };
+        Ways { rule: Some(&self.name), goals, miss: self.miss }
+    }
+
+    fn sticky_draw(&self, head: &RequestHead<'_>) -> Option<u64> {
+        self.sticky.as_ref().and_then(|one| one.draw(head))
+    }
+}
+
+impl PlannedGoal {
+    fn goal<'a>(&'a self, head: &RequestHead<'a>) -> Goal<'a> {
+        match self {
+            Self::Baseline => Goal::Baseline,
+            Self::Fixed(label) => Goal::Fixed(*label),
+            Self::Taken { key, from } => match from.first(head) {
                 Some(value) => Goal::Taken { key: *key, value },
                 None => Goal::Unnamed { key: *key },
             },
-        };
-        Route { rule: Some(&self.name), goal, miss: self.miss }
+        }
     }
 }
 

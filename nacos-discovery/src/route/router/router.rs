@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use super::labels::Labels;
 use super::planned::PlannedRule;
-use super::{Goal, Miss, Route, compile};
+use super::{Goal, Miss, Route, Ways, compile};
 use crate::route::error::At;
 use crate::route::{Label, RequestHead, RouteError, RouteRules};
 
@@ -53,6 +53,14 @@ impl Router {
         match self.rules.iter().find(|rule| rule.applies(head)) {
             Some(rule) => rule.route(head, draw),
             None => Route { rule: None, goal: Goal::Baseline, miss: Miss::Fail },
+        }
+    }
+
+    /// All that a draw could make of a request.
+    pub(crate) fn ways<'a>(&'a self, head: &RequestHead<'a>) -> Ways<'a> {
+        match self.rules.iter().find(|rule| rule.applies(head)) {
+            Some(rule) => rule.ways(head),
+            None => Ways { rule: None, goals: vec![(100.0, Goal::Baseline)], miss: Miss::Fail },
         }
     }
 }

@@ -57,6 +57,14 @@ impl<T> Shares<T> {
         Self { before: ends.collect(), last }
     }
 
+    /// Everything with its percentage, where that is above 0.
+    pub(super) fn all(&self) -> impl Iterator<Item = (f64, &T)> {
+        let ends = self.before.iter().map(|(end, one)| (*end, one)).chain([(WHOLE, &self.last)]);
+        let begins = std::iter::once(0).chain(self.before.iter().map(|(end, _)| *end));
+        let shares = ends.zip(begins).map(|((end, one), begin)| (f64::from(end - begin) / 100.0, one));
+        shares.filter(|(percent, _)| *percent > 0.0)
+    }
+
     /// The thing in whose share a draw of 64 uniform bits falls. Nothing is drawn where there is one only.
     pub(super) fn drawn(&self, draw: impl FnOnce() -> u64) -> &T {
         if self.before.is_empty() {
