@@ -158,3 +158,32 @@ async fn each_error_says_what_a_proxy_answers() {
     let unwatched = error("lb://unwatchable/").await;
     assert!(matches!(unwatched, BalanceError::Discovery(_)) && unwatched.status() == StatusCode::SERVICE_UNAVAILABLE);
 }
+
+#[tokio::test]
+async fn who_calls_a_service_as_if_it_were_a_host_is_told_what_makes_it_one() {
+    let kinds = |uri: &str| match uri.ends_with("/late") {
+        true => std::io::ErrorKind::TimedOut,
+        false => std::io::ErrorKind::ConnectionRefused,
+    };
+    let refusing = move |request: Request<String>| std::future::ready(Answer::Err(kinds(request.uri().path()).into()));
+    let directory = listing(ServiceSettings::default(), []);
+    let service = BalanceLayer::new(&directory).layer(Strict::new(1, refusing));
+    for (uri, meant) in [
+        ("http://order-service/x?token=t", Some("order-service")),
+        ("https://Order_Service:8443/", Some("Order_Service")),
+        ("http://order-service/late", None),
+        ("http://localhost/", None),
+        ("http://127.0.0.1:1/", None),
+        ("http://[::1]:1/", None),
+        ("http://orders.example.org/", None),
+    ] {
+        let answer = send(&service, Request::get(uri).body(String::new()).unwrap()).await;
+        let error = answer.map(|_: Response<_>| ()).unwrap_err();
+        let BalanceError::Inner { host, instance: None, .. } = &error else { panic!("{uri}: {error:?}") };
+        assert_eq!(host.as_deref(), meant, "{uri}");
+        let hint = meant.map(|host| format!("if {host} is a service, write lb://{host}/"));
+        let text = error.to_string();
+        assert_eq!(text.contains("lb://"), hint.is_some(), "{text}");
+        assert!(hint.is_none_or(|hint| text.contains(&hint)) && !text.contains("token"), "{text}");
+    }
+}

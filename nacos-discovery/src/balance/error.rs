@@ -20,13 +20,16 @@ pub enum BalanceError {
     #[error("the service cannot be discovered")]
     Discovery(#[from] DiscoveryError),
     /// The client below failed; its own error is the source.
-    #[error("the call of {} failed{}", called(.instance.as_ref()), words(*.failure))]
+    #[error("the call of {} failed{}{}", called(.instance.as_ref()), words(*.failure), hint(.host.as_deref()))]
     #[non_exhaustive]
     Inner {
         /// What that means for the request.
         failure: TransportFailure,
         /// Who was called; `None` if the client was not ready, or the request was for no service.
         instance: Option<ServiceInstance>,
+        /// The host of a request that was for no service, if no connection to it came about and it may well be the name of
+        /// one, as it has no dot.
+        host: Option<Box<str>>,
         /// The error of the client below.
         source: Box<dyn Error + Send + Sync>,
     },
@@ -37,14 +40,19 @@ impl BalanceError {
     pub(crate) fn of(error: Box<dyn Error + Send + Sync>) -> Self {
         match error.downcast::<Self>() {
             Ok(error) => *error,
-            Err(source) => Self::Inner { failure: Judge::default().error(&*source), instance: None, source },
+            Err(source) => Self::inner(Judge::default().error(&*source), source),
         }
     }
 
     /// The client below refused the request before it was for anybody.
     #[cfg(feature = "reqwest")]
     pub(crate) fn refused(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Inner { failure: TransportFailure::Broken, instance: None, source: source.into() }
+        Self::inner(TransportFailure::Broken, source.into())
+    }
+
+    /// The client below failed with nobody called.
+    pub(super) const fn inner(failure: TransportFailure, source: Box<dyn Error + Send + Sync>) -> Self {
+        Self::Inner { failure, instance: None, host: None, source }
     }
 
     /// The status with which a proxy answers: 400 for a bad target or a name that no service can have, 503 if there is nobody who can be asked, 504 if there
@@ -74,6 +82,11 @@ impl BalanceError {
 
 fn called(instance: Option<&ServiceInstance>) -> String {
     instance.map_or_else(|| String::from("the client below"), |instance| instance.uri())
+}
+
+fn hint(host: Option<&str>) -> String {
+    let words = |host| format!("; if {host} is a service, write lb://{host}/, or name it in BalanceLayer::hosts");
+    host.map(words).unwrap_or_default()
 }
 
 const fn words(failure: TransportFailure) -> &'static str {

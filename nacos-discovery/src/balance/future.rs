@@ -14,7 +14,7 @@ use super::aimed::Aimed;
 use super::running::Running;
 use super::shared::Shared;
 use super::{BalanceError, ServedBy, Tracked};
-use crate::{Completion, NoInstance, Outcome};
+use crate::{Completion, NoInstance, Outcome, TransportFailure};
 
 pin_project! {
     /// The response of [`crate::Balance`]. Dropping it gives the call up: the instance no longer has it in flight, and
@@ -35,8 +35,9 @@ pin_project! {
     enum State<F, S, B> {
         /// Before the first list of the service. → `Calling` when it is there, `Failed` when it is not in time.
         Waiting { ready: Pin<Box<dyn Future<Output = Result<(), NoInstance>> + Send>>, held: Option<Box<Held<S, B>>> },
-        /// `running` is `None` for a request that has nothing to do with a service.
-        Calling { #[pin] future: F, running: Option<Running> },
+        /// `running` is `None` for a request that has nothing to do with a service. Then `host` is its host if that may be
+        /// meant for one.
+        Calling { #[pin] future: F, running: Option<Running>, host: Option<Box<str>> },
         Failed { error: Option<BalanceError> },
     }
 }
@@ -58,11 +59,11 @@ where
     }
 
     pub(super) fn calling(future: S::Future, running: Running, layer: &Arc<Shared>) -> Self {
-        Self { state: State::Calling { future, running: Some(running) }, layer: Arc::clone(layer) }
+        Self { state: State::Calling { future, running: Some(running), host: None }, layer: Arc::clone(layer) }
     }
 
-    pub(super) fn passing(future: S::Future, layer: &Arc<Shared>) -> Self {
-        Self { state: State::Calling { future, running: None }, layer: Arc::clone(layer) }
+    pub(super) fn passing(future: S::Future, host: Option<Box<str>>, layer: &Arc<Shared>) -> Self {
+        Self { state: State::Calling { future, running: None, host }, layer: Arc::clone(layer) }
     }
 
     pub(super) const fn failed(error: BalanceError, layer: Arc<Shared>) -> Self {
@@ -87,13 +88,13 @@ where
                     let held = held.take().expect("a future is not polled after it is ready");
                     held.send(arrived)
                 }
-                StateProjection::Calling { future, running } => {
+                StateProjection::Calling { future, running, host } => {
                     let entered = running.as_ref().map(Running::enter);
                     let result = ready!(future.poll(cx));
                     drop(entered);
                     return Poll::Ready(match result {
                         Ok(response) => Ok(this.layer.answered(response, running.take())),
-                        Err(error) => Err(this.layer.failed(error.into(), running.take())),
+                        Err(error) => Err(this.layer.failed(error.into(), running.take(), host.take())),
                     });
                 }
                 StateProjection::Failed { error } => {
@@ -117,7 +118,7 @@ where
             Err(error) => Err(aimed.fail(error)),
         };
         match sent {
-            Ok((future, running)) => State::Calling { future, running: Some(running) },
+            Ok((future, running)) => State::Calling { future, running: Some(running), host: None },
             Err(error) => State::Failed { error: Some(error) },
         }
     }
@@ -140,7 +141,12 @@ impl Shared {
     }
 
     /// There is no answer.
-    fn failed(&self, source: Box<dyn Error + Send + Sync>, running: Option<Running>) -> BalanceError {
+    fn failed(
+        &self,
+        source: Box<dyn Error + Send + Sync>,
+        running: Option<Running>,
+        host: Option<Box<str>>,
+    ) -> BalanceError {
         let failure = self.judge.error(&*source);
         let instance = running.as_ref().map(|running| running.instance().clone());
         if let Some(running) = running {
@@ -149,7 +155,8 @@ impl Shared {
             let outcome = if own { Outcome::Cancelled } else { Outcome::Transport(failure) };
             running.failed(outcome, Some(&*source));
         }
-        BalanceError::Inner { failure, instance, source }
+        let host = host.filter(|_| failure == TransportFailure::Connect);
+        BalanceError::Inner { failure, instance, host, source }
     }
 }
 

@@ -8,6 +8,7 @@ use http_body::Body;
 use tower_service::Service;
 
 use super::shared::{Aim, Shared};
+use super::target::bare_host;
 use super::{BalanceError, BalanceFuture, Tracked};
 
 /// An HTTP client whose requests may name services. Made by [`crate::BalanceLayer`].
@@ -53,14 +54,17 @@ where
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BalanceError>> {
         self.inner.poll_ready(cx).map_err(|error| {
             let source = error.into();
-            BalanceError::Inner { failure: self.layer.judge.error(&*source), instance: None, source }
+            BalanceError::inner(self.layer.judge.error(&*source), source)
         })
     }
 
     fn call(&mut self, request: Request<B>) -> BalanceFuture<S, B> {
         let layer = &self.layer;
         let sent = match layer.aim(request) {
-            Ok(Aim::Elsewhere(request)) => return BalanceFuture::passing(self.inner.call(request), layer),
+            Ok(Aim::Elsewhere(request)) => {
+                let host = bare_host(request.uri()).map(Box::from);
+                return BalanceFuture::passing(self.inner.call(request), host, layer);
+            }
             Ok(Aim::Service(aimed)) if aimed.endpoints.is_known() => aimed.send(&mut self.inner),
             Ok(Aim::Service(aimed)) => {
                 let layer = Arc::clone(layer);

@@ -27,9 +27,9 @@ impl StdError for RestError {
 
 /// What the caller is told. An error from below the balancer is what it would be without one.
 pub(super) fn told(error: BalanceError) -> Error {
-    let BalanceError::Inner { failure, instance, source } = error else { return Error::middleware(error) };
+    let BalanceError::Inner { failure, instance, host, source } = error else { return Error::middleware(error) };
     match source.downcast::<RestError>() {
         Ok(rest) => rest.0,
-        Err(source) => Error::middleware(BalanceError::Inner { failure, instance, source }),
+        Err(source) => Error::middleware(BalanceError::Inner { failure, instance, host, source }),
     }
 }

@@ -27,3 +27,8 @@ pub(in crate::balance) fn shown(uri: &Uri) -> String {
     let place = authority.rsplit_once('@').map_or(authority, |(_, place)| place);
     format!("{scheme}{place}{}", uri.path())
 }
+
+/// The host of a URI if it is one that services have rather than machines elsewhere: without a dot, and no address.
+pub(in crate::balance) fn bare_host(uri: &Uri) -> Option<&str> {
+    uri.host().filter(|host| !host.contains(['.', '[']) && !host.eq_ignore_ascii_case("localhost"))
+}

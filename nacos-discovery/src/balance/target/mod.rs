@@ -9,6 +9,6 @@ mod service_ref;
 mod tests;
 
 pub(super) use addressing::Addressing;
-pub(super) use destination::{Destination, Named};
+pub(super) use destination::{Destination, Named, bare_host};
 pub(super) use form::Form;
 pub use service_ref::ServiceRef;
