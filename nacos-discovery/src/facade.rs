@@ -98,9 +98,9 @@ impl Discovery {
         ServiceKey::new(self.config().group(), name)
     }
 
-    /// Who can take requests, with the default settings. With `enabled: false` nobody can.
+    /// Who can take requests, with the settings of [`DiscoveryConfig::balance_settings`]. With `enabled: false` nobody can.
     pub fn directory(&self) -> &Directory {
-        self.shared.directory.get_or_init(|| self.directory_with(BalanceSettings::default()))
+        self.shared.directory.get_or_init(|| self.directory_with(self.config().balance_settings()))
     }
 
     /// Who can take requests, with these settings: another directory than [`Discovery::directory`], with tables of its own.

@@ -37,7 +37,7 @@
 //! | there | here |
 //! |---|---|
 //! | `@LoadBalanced` | [`BalanceLayer`]; only `lb://` names a service, unless [`BalanceLayer::hosts`] lists a host |
-//! | `spring.cloud.loadbalancer.clients.<id>.*` | [`BalanceSettings::with_service`], in code: such keys are not read from files |
+//! | `spring.cloud.loadbalancer.*`, also below `clients.<id>` | [`DiscoveryConfig::balance_settings`] says what is read; [`BalanceSettings::with_service`] is the same in code |
 //! | `spring.cloud.loadbalancer.retry.*` | [`RetrySettings`], on by default for methods that only read |
 //! | `spring.cloud.loadbalancer.zone` | [`ServiceSettings::with_zone`] |
 //! | own cluster of `NacosLoadBalancer` | on by default, by `cluster-name`; [`ServiceSettings::with_own_cluster`] |

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use nacos_client::{ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, Namespace, Weight};
 
+use super::bind_load_balancer::load_balancer;
 use super::check::check_registration;
 use super::read::{Note, Reader, Setting, duration};
 use super::{
@@ -55,6 +56,7 @@ pub(super) fn bind(reader: &mut Reader<'_>) -> Read<DiscoveryConfig> {
         listen: listen(reader)?,
         shutdown: shutdown(reader)?,
         client: client(reader)?,
+        load_balancer: load_balancer(reader)?,
     };
     without_effect(reader)?;
     missing(reader)?;

@@ -2,7 +2,9 @@ use std::collections::BTreeMap;
 
 use nacos_client::{ClientConfig, ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, EmptyPolicy, Namespace};
 
+use super::load_balancer::LoadBalancer;
 use super::{AddressRules, ClientSettings, HeartBeat, Listen, Management, ShutdownSettings};
+use crate::settings::BalanceSettings;
 
 /// The server used when none is named.
 pub(crate) const DEFAULT_SERVER: &str = "127.0.0.1:8848";
@@ -75,6 +77,7 @@ pub struct DiscoveryConfig {
     pub(crate) listen: Listen,
     pub(crate) shutdown: ShutdownSettings,
     pub(crate) client: ClientSettings,
+    pub(crate) load_balancer: LoadBalancer,
 }
 
 impl Default for DiscoveryConfig {
@@ -101,6 +104,7 @@ impl Default for DiscoveryConfig {
             listen: Listen::default(),
             shutdown: ShutdownSettings::default(),
             client: ClientSettings::default(),
+            load_balancer: LoadBalancer::default(),
         }
     }
 }
@@ -230,6 +234,27 @@ impl DiscoveryConfig {
     #[must_use]
     pub const fn client(&self) -> &ClientSettings {
         &self.client
+    }
+
+    /// How requests are spread, as far as `spring.cloud.loadbalancer` says: what [`crate::Discovery::directory`] uses, and a
+    /// beginning for settings of one's own.
+    ///
+    /// | key | setting |
+    /// |---|---|
+    /// | `zone` | [`crate::ServiceSettings::with_zone`] |
+    /// | `x-forwarded.enabled` | [`crate::ServiceSettings::with_forwarded_headers`] |
+    /// | `service-discovery.timeout` | [`crate::ServiceSettings::with_first_list_wait`] |
+    /// | `retry.enabled` | `false`: [`crate::RetrySettings::off`] |
+    /// | `retry.max-retries-on-next-service-instance` | one less than [`crate::RetrySettings::with_attempts`] |
+    /// | `retry.retry-on-all-operations` | [`crate::RetrySettings::all_methods`] |
+    /// | `retry.retryable-status-codes` | [`crate::RetrySettings::with_status`], beside 502, 503 and 504 |
+    /// | `retry.backoff.{enabled,min-backoff,max-backoff}` | [`crate::RetrySettings::with_backoff`]; `false`: no pauses |
+    /// | `clients.<id>.*` | the same, for a service of the configured group; variables can name only those of one word |
+    ///
+    /// All others are told once, in one line of the log.
+    #[must_use]
+    pub fn balance_settings(&self) -> BalanceSettings {
+        self.load_balancer.settings(&self.group)
     }
 
     /// The settings of the client, for [`nacos_client::NamingService::new`] or a change before.

@@ -10,6 +10,7 @@
 
 mod address_rules;
 mod bind;
+mod bind_load_balancer;
 mod builder;
 mod check;
 mod client_settings;
@@ -17,6 +18,7 @@ mod discovery_config;
 mod error;
 mod heart_beat;
 mod listen;
+mod load_balancer;
 mod management;
 mod place;
 mod read;

@@ -24,15 +24,16 @@ impl BalanceSettings {
         Self { default: Arc::new(default), services: HashMap::new(), group: None, routes: None }
     }
 
-    /// What differs for one service: `change` gets the defaults.
+    /// What differs for one service: `change` gets what holds for it so far, first the defaults.
     #[must_use]
     pub fn with_service(
         mut self,
         service: impl IntoServiceKey,
         change: impl FnOnce(ServiceSettings) -> ServiceSettings,
     ) -> Self {
-        let settings = change(ServiceSettings::clone(&self.default));
-        self.services.insert(service.service_key(), Arc::new(settings));
+        let service = service.service_key();
+        let settings = change(ServiceSettings::clone(self.services.get(&service).unwrap_or(&self.default)));
+        self.services.insert(service, Arc::new(settings));
         self
     }
 

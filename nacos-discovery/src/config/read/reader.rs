@@ -24,6 +24,11 @@ impl<'l> Reader<'l> {
     /// The value of a key; a blank one counts as not set, but hides those of the layers below.
     pub(crate) fn setting(&mut self, key: &'static str) -> Read<Option<Setting>> {
         self.asked.push(Asked { key, below: false });
+        self.look_up(key)
+    }
+
+    /// The same of a key that is made up as it is read, which does not become known by that.
+    pub(crate) fn look_up(&self, key: &str) -> Read<Option<Setting>> {
         let found = self.layers.iter().rev().find_map(|layer| layer.find(key));
         let setting = found.map(|found| self.resolve(key, found)).transpose()?;
         let setting = setting.map(|setting| {
@@ -80,6 +85,11 @@ impl<'l> Reader<'l> {
     /// The items of a list, written as a list or as one text split by commas; all from the layer that counts most.
     pub(crate) fn list(&mut self, key: &'static str) -> Read<Vec<Setting>> {
         self.asked.push(Asked { key, below: true });
+        self.items(key)
+    }
+
+    /// The same of a key that is made up as it is read.
+    pub(crate) fn items(&self, key: &str) -> Read<Vec<Setting>> {
         for layer in self.layers.iter().rev() {
             let mut items = layer.entries(key);
             if !items.is_empty() {
@@ -94,6 +104,13 @@ impl<'l> Reader<'l> {
             }
         }
         Ok(Vec::new())
+    }
+
+    /// What follows `prefix` in the names below it, of what is set. Values are not looked into.
+    pub(crate) fn names(&self, prefix: &str) -> Vec<String> {
+        let is_set = |found: &Found| found.text.as_deref().is_none_or(|text| !text.trim().is_empty());
+        let entries = self.layers.iter().flat_map(|layer| layer.entries(prefix));
+        entries.filter(|(_, found)| is_set(found)).map(|(name, _)| name).collect()
     }
 
     /// A key of Spring's that nothing here corresponds to: told once.

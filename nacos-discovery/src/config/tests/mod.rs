@@ -2,6 +2,7 @@ mod errors;
 mod formats;
 mod keys;
 mod layers;
+mod load_balancer;
 mod robustness;
 mod spring;
 
