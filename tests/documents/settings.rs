@@ -1,4 +1,5 @@
 use nacos_discovery::DiscoveryConfig;
+use nacos_discovery::route::RouteDocument;
 use nacos_tests::documents::{Document, Fence};
 
 /// What the reader of a block's kind says of it.
@@ -8,6 +9,8 @@ fn read(fence: &Fence) -> Result<(), String> {
             let builder = DiscoveryConfig::builder().yaml_str(&fence.code).map_err(|e| e.to_string())?;
             builder.build().map(drop).map_err(|e| e.to_string())
         }
+        ("yaml", "routes") => RouteDocument::from_yaml(&fence.code).map(drop).map_err(|e| e.to_string()),
+        ("json", "routes") => RouteDocument::from_json(&fence.code).map(drop).map_err(|e| e.to_string()),
         (language, kind) => Err(format!("nobody reads `{language} {kind}`")),
     }
 }

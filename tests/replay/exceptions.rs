@@ -48,7 +48,7 @@ pub(crate) struct Exception {
     pub(crate) steps: &'static [&'static str],
     /// As what it shows; it must show as each.
     pub(crate) kinds: &'static [Kind],
-    /// The row of the README's compatibility table it follows from.
+    /// The row of `docs/differences-from-nacos.md` it follows from.
     pub(crate) row: &'static str,
     /// Why the recorded server differs at these steps.
     pub(crate) reason: &'static str,
@@ -191,10 +191,10 @@ fn every_exception_has_a_reason_and_no_kind_that_is_never_acceptable() {
 
 #[test]
 fn every_exception_follows_from_a_row_of_the_compatibility_table() {
-    let readme = concat!(env!("CARGO_MANIFEST_DIR"), "/../README.md");
-    let readme = std::fs::read_to_string(readme).expect("the README lies beside the crates");
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/differences-from-nacos.md");
+    let page = std::fs::read_to_string(page).expect("the page lies beside the crates");
     for exception in TABLE.iter().chain(http::exceptions::TABLE) {
         let row = format!("| `{}` |", exception.row);
-        assert!(readme.lines().any(|line| line.starts_with(&row)), "README.md has no row {row}");
+        assert!(page.lines().any(|line| line.starts_with(&row)), "the page has no row {row}");
     }
 }
