@@ -11,6 +11,7 @@ fn every_documented_command_of_an_example_is_understood() {
         ("consumer", env!("CARGO_BIN_EXE_consumer")),
         ("spring_provider", env!("CARGO_BIN_EXE_spring_provider")),
         ("spring_consumer", env!("CARGO_BIN_EXE_spring_consumer")),
+        ("gateway", env!("CARGO_BIN_EXE_gateway")),
     ];
     let documents = Document::all().expect("the documents can be read");
     let mut count = 0;
