@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,7 +12,8 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0  done
   1  done, and something is wrong: `diff` found a difference, `doctor` a failed check,
-     `explain` nobody who takes requests
+     `explain` nobody who takes requests, `routes check` a problem in a file,
+     `routes dry-run` a request that may find nobody
   2  wrong usage or setting
   3  no server answered in time
   4  a server refused, denied or failed
@@ -144,6 +146,9 @@ pub(crate) enum Command {
     },
     /// Tell which instances of a service a consumer's requests would go to, their shares, and why not to the others.
     Explain(Explain),
+    /// Check routing rules, and see what they would do.
+    #[command(subcommand)]
+    Routes(Routes),
     /// Find out what is wrong between here and the registry, or why a service is not seen.
     Doctor {
         /// A service that should have instances.
@@ -173,6 +178,42 @@ pub(crate) struct Explain {
     /// Metadata key that holds the port to be called, such as gRPC_port; the registered port if it is not given.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) port_key: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Routes {
+    /// Check files of routing rules: the first problem of each with line, column and path, or what may not be meant.
+    Check {
+        /// The files; JSON if a name ends in .json, else YAML.
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Tell where recorded requests would go by the rules of a file, with the instances that the registry lists now.
+    DryRun(DryRun),
+    /// Print the JSON Schema of rule files, for editors.
+    Schema,
+}
+
+const DRY_RUN_HELP: &str = "\
+Each line of the requests is a JSON object, of which everything may be left out:
+
+  {\"method\": \"GET\", \"uri\": \"/orders?page=2\", \"headers\": {\"x-version\": \"v2\"}, \"tags\": {\"tenant\": \"acme\"}}
+
+Nothing is sent or changed. Where a share is drawn at random, each destination is listed with its percentage; where a
+request has the value that it is sticky by, the one that it goes to.";
+
+/// Rules, and requests to try them with.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = DRY_RUN_HELP)]
+pub(crate) struct DryRun {
+    /// File of the rules; JSON if its name ends in .json, else YAML.
+    pub(crate) file: PathBuf,
+    /// The service that is called.
+    #[arg(long)]
+    pub(crate) service: String,
+    /// File of the requests, one JSON object a line; - reads the standard input.
+    #[arg(long, value_name = "LOG")]
+    pub(crate) requests: PathBuf,
 }
 
 /// Which addresses can be used.

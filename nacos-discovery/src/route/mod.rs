@@ -6,6 +6,7 @@
 //!   request ── RequestHead ────────┴──▶ Route: the label, and what counts if no instance of it takes the request
 //! ```
 
+mod dry_run;
 mod error;
 mod model;
 mod read;
@@ -14,7 +15,8 @@ mod request_tags;
 mod router;
 mod text;
 
-pub use error::{Problem, RouteError};
+pub use dry_run::{DryRun, DryRunDestination, DryRunRequest, DryRunRule, RecordedRequest, RecordedRequestError};
+pub use error::{Doubt, Problem, RouteError, RouteWarning};
 pub use model::{
     Condition, Destination, Label, Miss, RouteDocument, RouteRules, Rule, Subject, Test, WeightedDestination,
 };

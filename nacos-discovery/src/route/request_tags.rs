@@ -27,4 +27,8 @@ impl RequestTags {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.tags.get(name).map(String::as_str)
     }
+
+    pub(crate) fn entries(&self) -> &BTreeMap<String, String> {
+        &self.tags
+    }
 }

@@ -3,6 +3,7 @@
 mod diff;
 mod explain;
 mod namespaces;
+mod routes;
 mod set;
 mod show;
 mod take_part;
@@ -36,6 +37,7 @@ pub(crate) async fn run(cli: Cli, output: Output) -> Result<Done, Failure> {
         Command::Namespaces(command) => namespaces::run(&registry, output, command).await,
         Command::Diff { service, nodes } => diff::diff(&registry, output, &service, &nodes).await,
         Command::Explain(consumer) => explain::explain(&registry, output, &consumer).await,
+        Command::Routes(command) => routes::run(&registry, output, command).await,
         Command::Doctor { service } => doctor::doctor(&registry, output, service.as_deref()).await,
         Command::Completions { shell } => {
             // Into memory: it takes a reader who has seen enough for a bug.

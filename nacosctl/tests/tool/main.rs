@@ -8,5 +8,6 @@ mod explaining;
 mod failing;
 mod looking;
 mod recorded;
+mod routing;
 mod support;
 mod watching;

@@ -30,7 +30,7 @@ impl At<'_> {
         RouteError::new(self.path(), problem)
     }
 
-    fn path(&self) -> Vec<Step> {
+    pub(super) fn path(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         let mut at = self;
         loop {

@@ -36,11 +36,10 @@ fn depth_is_bounded() {
         assert!(is_ours || error.to_string().ends_with(": recursion limit exceeded"), "{error}");
         assert!(RouteDocument::from_json(&text).is_err());
     }
-    let closed = format!("{}{}", "[".repeat(100), "]".repeat(100));
-    let said = both(&closed).map(|read| read.expect_err("too deep").to_string());
-    assert_eq!(said, ["1:33: nested more than 32 levels deep", "1:33: nested more than 32 levels deep"]);
-    let deeper = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
-    assert_eq!(RouteDocument::from_json(&deeper).expect_err("too deep").to_string(), "1:128: recursion limit exceeded");
+    let closed = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    for read in both(&closed(100)).into_iter().chain([RouteDocument::from_json(&closed(10_000))]) {
+        assert_eq!(read.expect_err("too deep").to_string(), "1:33: nested more than 32 levels deep");
+    }
 }
 
 #[test]

@@ -3,12 +3,14 @@
 mod any_document;
 mod conditions;
 mod documents;
+mod dry_run;
 mod goals;
 mod hostile;
 mod refusals;
 mod round_trip;
 mod schema;
 mod shares;
+mod warnings;
 
 use http::Request;
 
