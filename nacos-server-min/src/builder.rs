@@ -7,9 +7,10 @@ use tokio::net::UdpSocket;
 use tokio_util::sync::CancellationToken;
 
 use crate::api::http::http_service;
+use crate::auth::{Guard, UserTable};
 use crate::config::{Behaviour, Probes, Settings, SettingsError};
 use crate::conn::{AcceptLoop, HttpThreads, Protocol, watch_silent_connections};
-use crate::context::Context;
+use crate::context::{Context, Start};
 use crate::health::{probe_instances, watch_beats};
 use crate::oddity::Oddities;
 use crate::ports::{PortError, Ports};
@@ -25,6 +26,7 @@ pub struct Builder {
     seed: u64,
     clock_skew_ms: i64,
     http_threads: usize,
+    users: UserTable,
     settings: Settings,
 }
 
@@ -37,6 +39,7 @@ impl Default for Builder {
             seed: 0,
             clock_skew_ms: 0,
             http_threads: 0,
+            users: UserTable::default(),
             settings: Settings::default(),
         }
     }
@@ -123,6 +126,14 @@ impl Builder {
         self
     }
 
+    /// Lets only users in, of whom this is one; he may do everything. Default: there are none, and everybody is let in.
+    ///
+    /// Tokens are had at the login paths of all generations and live for [`Settings::token_life`], at the longest until the server ends.
+    pub fn user(mut self, name: impl Into<String>, password: impl Into<String>) -> Self {
+        self.users.put(name.into(), password.into());
+        self
+    }
+
     /// Times and limits. Default [`Settings::default`].
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
@@ -140,6 +151,9 @@ impl Builder {
     /// A cancelled start leaves nothing behind.
     pub async fn start(self) -> Result<Server, StartError> {
         self.settings.validate()?;
+        if self.users.without_password() {
+            return Err(SettingsError::of("user", "a name and a password").into());
+        }
         let ip = resolve(&self.host).await?;
         let ports = Ports::bind(ip, self.port)?;
         let local = |listener: &tokio::net::TcpListener| {
@@ -150,9 +164,10 @@ impl Builder {
         let udp = UdpSocket::bind((ip, 0)).await;
         let udp = udp.map_err(|source| StartError::Listen { addr: SocketAddr::new(ip, 0), source })?;
         let abort = CancellationToken::new();
+        let guard = (!self.users.is_empty()).then(|| Guard::new(self.users, self.settings.token_life));
         let oddities = (self.behaviour == Behaviour::Nacos25).then(|| Oddities::new(self.seed));
-        let (context, engine) =
-            Context::new(self.settings.prepared(), http_addr, oddities, self.clock_skew_ms, abort.clone(), self.seed);
+        let start = Start { http_addr, oddities, skew_ms: self.clock_skew_ms, seed: self.seed, guard };
+        let (context, engine) = Context::new(self.settings.prepared(), start, abort.clone());
         // Before everything that would be left behind if there are no more threads.
         let http = http_service(&context);
         let http = match self.http_threads {

@@ -32,6 +32,18 @@ pub(crate) struct Args {
     #[arg(long, env = "NACOS_SERVER_HTTP_THREADS", value_parser = threads)]
     pub(crate) http_threads: Option<usize>,
 
+    /// Lets only this user in, who may do everything; without it everybody is let in.
+    #[arg(long, env = "NACOS_SERVER_AUTH_USER", value_name = "NAME")]
+    pub(crate) auth_user: Option<String>,
+
+    /// Environment variable with the password of that user: what stands on a command line, everybody on the machine can read.
+    #[arg(long, default_value = "NACOS_SERVER_AUTH_PASSWORD", value_name = "VARIABLE")]
+    pub(crate) auth_password_env: String,
+
+    /// How long a token lives, in seconds.
+    #[arg(long, env = "NACOS_SERVER_TOKEN_SECONDS", default_value_t = 18_000)]
+    pub(crate) token_seconds: u64,
+
     /// Seed of everything random, such as the oddities of `nacos25`.
     #[arg(long, env = "NACOS_SERVER_SEED", default_value_t = 0)]
     pub(crate) seed: u64,

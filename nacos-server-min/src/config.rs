@@ -97,6 +97,8 @@ pub struct Settings {
     pub max_services_per_client: usize,
     /// Instances of one service. Default 100 000.
     pub max_instances_per_service: usize,
+    /// How long a token lives that a user is given. Default 5 h.
+    pub token_life: Duration,
     /// How long a shutdown waits for requests under way. Default 2 s.
     pub shutdown_grace: Duration,
     pub(crate) push: PushTiming,
@@ -138,6 +140,7 @@ impl Default for Settings {
             max_metadata: nacos_proto::param::MAX_METADATA,
             max_services_per_client: 4_000_000,
             max_instances_per_service: 100_000,
+            token_life: Duration::from_secs(5 * 3600),
             shutdown_grace: Duration::from_secs(2),
             push: PushTiming {
                 ack_timeout: push_ack_timeout,
@@ -156,6 +159,12 @@ impl Default for Settings {
 pub struct SettingsError {
     name: &'static str,
     rule: &'static str,
+}
+
+impl SettingsError {
+    pub(crate) const fn of(name: &'static str, rule: &'static str) -> Self {
+        Self { name, rule }
+    }
 }
 
 impl Settings {
@@ -187,6 +196,7 @@ impl Settings {
             ("udp_ack_timeout", self.udp_ack_timeout),
             ("clean_interval", self.clean_interval),
             ("beat_check_interval", self.beat_check_interval),
+            ("token_life", self.token_life),
         ];
         if let Some((name, _)) = positive.iter().find(|(_, ok)| !ok) {
             return Err(SettingsError { name, rule: "above 0" });

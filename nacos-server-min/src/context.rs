@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::auth::Guard;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::conn::ConnectionTable;
@@ -26,6 +27,8 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     /// The main port, as this server calls itself in answers.
     pub(crate) http_addr: SocketAddr,
+    /// Present where only users are let in.
+    pub(crate) guard: Option<Guard>,
     pub(crate) clock: Clock,
     pub(crate) counters: LiveCounters,
     pub(crate) registry: Registry,
@@ -57,6 +60,15 @@ impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context").field("registry", &self.registry).finish_non_exhaustive()
     }
+}
+
+/// What distinguishes one start from another.
+pub(crate) struct Start {
+    pub(crate) http_addr: SocketAddr,
+    pub(crate) oddities: Option<Oddities>,
+    pub(crate) skew_ms: i64,
+    pub(crate) seed: u64,
+    pub(crate) guard: Option<Guard>,
 }
 
 /// What a list is made for.
@@ -92,12 +104,10 @@ impl Context {
     /// The second value drives the recorded behaviour's delayed pushes, if that is chosen.
     pub(crate) fn new(
         settings: Settings,
-        http_addr: SocketAddr,
-        oddities: Option<Oddities>,
-        skew_ms: i64,
+        start: Start,
         abort: CancellationToken,
-        seed: u64,
     ) -> (Arc<Self>, Option<Arc<DelayEngine>>) {
+        let Start { http_addr, oddities, skew_ms, seed, guard } = start;
         let oddities = oddities.map(Arc::new);
         let mut engine = None;
         let context = Arc::new_cyclic(|weak: &Weak<Self>| {
@@ -122,6 +132,7 @@ impl Context {
             Self {
                 settings,
                 http_addr,
+                guard,
                 clock: Clock::new(skew_ms),
                 counters: LiveCounters::default(),
                 registry,

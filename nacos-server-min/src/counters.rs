@@ -84,6 +84,12 @@ counters! {
     health_probes_denied,
     /// Persistent instances whose health the answers changed.
     health_changes,
+    /// Logins that got a token.
+    logins,
+    /// Logins that did not.
+    logins_refused,
+    /// Requests that were not let in, for want of a good token.
+    denials,
     /// Instances of which an operator's words were forgotten, because they had gone.
     overrides_forgotten,
 }

@@ -23,6 +23,7 @@
 //! * `server`, `builder`, `config` — what users of the crate see: [`Server`], [`Builder`], [`Settings`], [`Behaviour`].
 //! * [`fault`] — faults on demand, for tests of clients.
 //! * `api` — the gRPC and the HTTP port: reading requests, checking them, writing answers.
+//! * `auth` — who is let in, if not everybody.
 //! * `conn` — accepting connections, their set-up, and noticing that one has gone silent.
 //! * `ops` — what can be asked of the server, in terms of no protocol.
 //! * `registry` — what is registered; synchronous, without runtime.
@@ -39,6 +40,7 @@ mod server;
 
 // What it is made of.
 mod api;
+mod auth;
 mod clock;
 mod conn;
 mod context;

@@ -40,14 +40,21 @@ async fn run(args: Args) -> ExitCode {
     };
     let mut settings = Settings::default();
     settings.probes = args.probes.into();
+    settings.token_life = std::time::Duration::from_secs(args.token_seconds);
     let http_threads = args.http_threads();
-    let builder = Server::builder()
+    let mut builder = Server::builder()
         .settings(settings)
         .host(args.host)
         .port(args.port)
         .seed(args.seed)
         .http_threads(http_threads)
         .behaviour(args.behaviour.into());
+    if let Some(name) = args.auth_user {
+        match std::env::var(&args.auth_password_env) {
+            Ok(password) => builder = builder.user(name, password),
+            Err(_) => return fail(&format!("--auth-user {name}: {} holds no password", args.auth_password_env)),
+        }
+    }
     let server = match builder.start().await {
         Ok(server) => server,
         Err(error) => return fail(&describe(&error)),

@@ -34,3 +34,4 @@ mod registration;
 mod services;
 mod start;
 mod tolerance;
+mod users;

@@ -93,6 +93,27 @@ impl Fault {
         self.context.clock.set_skew(milliseconds);
     }
 
+    /// No token that was given before is taken any more, as after the change of a secret.
+    pub fn forget_tokens(&self) {
+        if let Some(guard) = &self.context.guard {
+            guard.forget_tokens();
+        }
+    }
+
+    /// The lives of all tokens are over.
+    pub fn expire_tokens(&self) {
+        if let Some(guard) = &self.context.guard {
+            guard.expire_tokens();
+        }
+    }
+
+    /// Changes the password of a user, or adds one. Tokens stay good; nothing happens where everybody is let in.
+    pub fn set_password(&self, name: &str, password: &str) {
+        if let Some(guard) = &self.context.guard {
+            guard.set_password(name, password);
+        }
+    }
+
     fn with_connection(&self, id: &str, act: impl FnOnce(&crate::conn::Connection)) -> bool {
         self.context.connections.get(id).map(|connection| act(&connection)).is_some()
     }

@@ -4,6 +4,8 @@
 
 mod answer;
 mod beat;
+mod login;
 
 pub use answer::{ErrorPage, ServerState, ServiceNames, read};
 pub use beat::{BeatAnswer, BeatInfo};
+pub use login::LoginAnswer;

@@ -9,6 +9,7 @@ use nacos_proto::{DecodeError, Payload, code};
 
 use super::answer::{Answer, response_type};
 use super::{instances, lists};
+use crate::auth::{Denial, Pass};
 use crate::conn::{Connection, Registration};
 use crate::fault::Injected;
 
@@ -73,11 +74,25 @@ async fn dispatch(connection: &Arc<Connection>, payload: &Payload) -> Answer {
     }
     let Some(handler) = Handler::of(kind) else { return Answer::no_handler() };
     let Some(registration) = registration(connection).await else { return Answer::unregistered() };
+    if handler != Handler::Health
+        && let Err(denial) = admit(connection, payload)
+    {
+        connection.context.counters.denials.add();
+        return Answer::typed(&response_type(kind), code::NO_RIGHT, denial.text());
+    }
     let answer = handler.run(&Caller { connection, registration }, payload);
     if answer.overload {
         tokio::time::sleep(OVERLOAD_DELAY).await;
     }
     answer
+}
+
+/// Whether the request is one of a user, where not everybody is let in.
+fn admit(connection: &Connection, payload: &Payload) -> Result<(), Denial> {
+    let Some(guard) = connection.context.guard.as_ref() else { return Ok(()) };
+    let header =
+        |name: &str| payload.metadata.as_ref().and_then(|metadata| metadata.headers.get(name)).map(String::as_str);
+    guard.admit(Pass::of(header("Authorization"), header))
 }
 
 fn is_cluster_only(kind: &str) -> bool {

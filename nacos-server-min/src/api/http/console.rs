@@ -63,13 +63,13 @@ fn server_state(context: &Context, version: &str) -> Value {
         "server_port": context.http_addr.port().to_string(),
     });
     if let Value::Object(state) = &mut state {
+        state.insert("auth_enabled".to_owned(), json!(context.guard.is_some().to_string()));
         state.extend(FIXED_STATE.map(|(name, value)| (name.to_owned(), json!(value))));
     }
     state
 }
 
-const FIXED_STATE: [(&str, &str); 20] = [
-    ("auth_enabled", "false"),
+const FIXED_STATE: [(&str, &str); 19] = [
     ("auth_admin_request", "false"),
     ("auth_system_type", "nacos"),
     ("login_page_enabled", "false"),

@@ -15,6 +15,7 @@ mod beat;
 mod caller;
 mod console;
 mod loader;
+mod login;
 mod modern;
 mod multipart;
 mod namespaces;

@@ -9,7 +9,7 @@ use http_body_util::{BodyExt, Limited};
 use super::multipart;
 
 /// A form body beyond this size is not looked at, and its parameters count as missing.
-const MAX_FORM: usize = 2 * 1024 * 1024;
+pub(super) const MAX_FORM: usize = 2 * 1024 * 1024;
 /// Further parameters count as missing.
 const MAX_PARAMS: usize = 10_000;
 

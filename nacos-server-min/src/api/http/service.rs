@@ -15,7 +15,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 
 use super::caller::PeerAddress;
-use super::{console, loader, modern, namespaces, negotiate, node, reply, v1};
+use super::{console, loader, login, modern, namespaces, negotiate, node, reply, v1};
 use crate::context::Context;
 
 /// Serves the connections of the HTTP port.
@@ -34,7 +34,10 @@ impl HttpService {
         mut request: http::Request<Incoming>,
         remote: SocketAddr,
     ) -> Either<Ready<Result<Response, Infallible>>, Routed> {
-        if let Some(answer) = v1::at_once(&self.context, &request) {
+        // Where not everybody is let in, nobody is answered before he has been looked at.
+        if self.context.guard.is_none()
+            && let Some(answer) = v1::at_once(&self.context, &request)
+        {
             return Either::Left(ready(Ok(answer)));
         }
         request.extensions_mut().insert(PeerAddress(remote));
@@ -54,6 +57,7 @@ pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
         .merge(namespaces::routes())
         .merge(node::routes())
         .merge(loader::routes())
+        .merge(login::routes())
         .merge(modern::routes())
         .merge(v1::routes());
     let router = Router::new()
@@ -63,6 +67,7 @@ pub(crate) fn http_service(context: &Arc<Context>) -> HttpService {
         .merge(namespaces::console_routes())
         .merge(modern::console_routes())
         .merge(node::console_routes())
+        .route_layer(axum::middleware::from_fn_with_state(Arc::clone(context), login::users_only))
         .fallback(unknown)
         .method_not_allowed_fallback(unknown)
         .layer(axum::middleware::from_fn_with_state(Arc::clone(context), count))
