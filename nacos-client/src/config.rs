@@ -15,6 +15,7 @@ pub use builder::ClientConfigBuilder;
 pub use protocol::Protocol;
 pub use udp_push::{PushSenders, UdpPush};
 
+use crate::auth::CredentialsSource;
 use crate::model::Namespace;
 use crate::servers::{ContextPath, ServerList};
 
@@ -112,6 +113,8 @@ pub struct ClientConfig {
     /// Of servers whose entry names none.
     pub(crate) context_path: ContextPath,
     pub(crate) udp_push: UdpPush,
+    /// Nobody logs in without them.
+    pub(crate) credentials: Option<CredentialsSource>,
     pub(crate) namespace: Namespace,
     pub(crate) app_name: String,
     pub(crate) labels: BTreeMap<String, String>,
@@ -142,6 +145,12 @@ impl ClientConfig {
     #[must_use]
     pub fn context_path(&self) -> &str {
         self.context_path.as_str()
+    }
+
+    /// Whether the client logs in.
+    #[must_use]
+    pub const fn logs_in(&self) -> bool {
+        self.credentials.is_some()
     }
 
     /// How changes are pushed where HTTP is spoken.

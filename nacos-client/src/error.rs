@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use crate::auth::LoginError;
 use crate::model::ServiceKey;
 
 /// An argument or setting that is refused before anything is sent or recorded.
@@ -136,9 +137,13 @@ pub enum ConfirmError {
     /// The server refused it; it is tried again after a change or 30 s.
     #[error("refused by the server")]
     Refused(#[source] ServerRefusal),
-    /// The server denied the right to do it; tried again after a change or 30 s.
+    /// The server denied the right to do it, also with a new token if the client logs in; tried again after a change, a new
+    /// login or 30 s.
     #[error("denied by the server")]
     Denied(#[source] ServerRefusal),
+    /// The servers refuse the login; tried again when a login succeeds.
+    #[error("the client is not logged in")]
+    Login(#[source] LoginError),
     /// The server cannot do it.
     #[error("the server is too old, {needs} or later is needed")]
     Unsupported {
@@ -195,9 +200,12 @@ pub enum QueryError {
     /// The server refused the request: asking the same again gives the same.
     #[error("refused by the server")]
     Refused(#[source] ServerRefusal),
-    /// The server denied the right to ask.
+    /// The server denied the right to ask, also with a new token if the client logs in.
     #[error("denied by the server")]
     Denied(#[source] ServerRefusal),
+    /// There is no token to ask with: the login is refused, or did not succeed in time.
+    #[error("the client is not logged in")]
+    Login(#[source] LoginError),
     /// The server failed, and went on failing until the deadline.
     #[error("the server failed")]
     Server(#[source] ServerRefusal),
@@ -222,7 +230,11 @@ impl QueryError {
     /// Whether the same call may succeed later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::NotConnected { .. } | Self::Deadline { .. } | Self::Server(_))
+        match self {
+            Self::NotConnected { .. } | Self::Deadline { .. } | Self::Server(_) => true,
+            Self::Login(error) => error.is_retryable(),
+            _ => false,
+        }
     }
 }
 

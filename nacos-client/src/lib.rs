@@ -18,9 +18,11 @@
 //! * `naming` keeps one cache entry per service (an immutable list that readers share), and the desired state of this
 //!   process, which it makes every new connection agree with.
 //! * `maintain`, a feature, holds what operators do: it asks over HTTP, and keeps no connection.
+//! * `auth` logs in where servers let only known users in, and keeps a token that calls carry.
 //! * `transport` hides the protocol behind one trait.
 
 // Public API.
+mod auth;
 mod config;
 mod error;
 #[cfg(feature = "maintain")]
@@ -29,11 +31,13 @@ mod model;
 mod naming;
 
 // Needed by the implementation.
+mod exchange;
 mod log_limit;
 mod servers;
 mod transport;
 mod wake;
 
+pub use auth::{Credentials, LoginError, LoginStatus};
 pub use config::{
     ClientConfig, ClientConfigBuilder, EmptyPolicy, Protocol, PushSenders, Timeouts, UdpPush, Validation,
 };

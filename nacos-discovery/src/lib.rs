@@ -121,6 +121,6 @@ pub use settings::{
     HostHeader, Ports, ServiceSettings, SlowStart, Subset,
 };
 pub use status::{
-    ConnectionReport, Health, InstanceReport, RegistrationReport, RoutedServiceReport, RoutesReport, StatusReport,
-    SubscriptionReport, TrafficReport,
+    ConnectionReport, Health, InstanceReport, LoginReport, RegistrationReport, RoutedServiceReport, RoutesReport,
+    StatusReport, SubscriptionReport, TrafficReport,
 };

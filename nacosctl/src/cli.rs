@@ -20,7 +20,7 @@ Exit codes:
   5  no such service, instance or namespace
   6  something on this machine, such as output that cannot be written
 
-The environment variables of the Rust client (NACOS_PROTOCOL, NACOS_CONTEXT_PATH, NACOS_GRPC_PORT_OFFSET, …) count
+The environment variables of the Rust client (NACOS_PASSWORD, NACOS_PROTOCOL, NACOS_CONTEXT_PATH, NACOS_GRPC_PORT_OFFSET, …) count
 here too. NACOSCTL_LOG=debug shows what the client does.";
 
 /// Look into a Nacos registry, change what is in it, compare servers, and find out why something is not seen.
@@ -46,6 +46,13 @@ pub(crate) struct Common {
     /// Group of the service.
     #[arg(short, long, global = true, default_value = DEFAULT_GROUP)]
     pub(crate) group: String,
+    /// User to log in as. The password comes from NACOS_PASSWORD or --password-file, never from the command line, which
+    /// everybody on the machine can read.
+    #[arg(long, global = true, env = "NACOS_USERNAME", value_name = "NAME")]
+    pub(crate) username: Option<String>,
+    /// File with the password, without its last line break; - is the standard input.
+    #[arg(long, global = true, value_name = "FILE")]
+    pub(crate) password_file: Option<PathBuf>,
     /// What is spoken; auto finds out.
     #[arg(long, global = true, value_enum)]
     pub(crate) protocol: Option<ProtocolArg>,

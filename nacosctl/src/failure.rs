@@ -122,7 +122,7 @@ impl From<ConfirmError> for Failure {
             ConfirmError::Deadline { .. } => Self::Unreachable(unreachable(&text)),
             ConfirmError::Invalid(_) => Self::Usage(text),
             ConfirmError::Unsupported { .. } => Self::Refused(format!("{text}; try --protocol http")),
-            ConfirmError::Refused(_) | ConfirmError::Denied(_) => Self::Refused(text),
+            ConfirmError::Refused(_) | ConfirmError::Denied(_) | ConfirmError::Login(_) => Self::Refused(text),
             _ => Self::Here(text),
         }
     }

@@ -1,8 +1,8 @@
 //! The registry that the command line names.
 
-use std::time::Duration;
+use std::{fs, io, path::Path, time::Duration};
 
-use nacos_client::{ClientConfig, NamingService, Protocol, ServiceKey, Timeouts, maintain::Maintain};
+use nacos_client::{ClientConfig, Credentials, NamingService, Protocol, ServiceKey, Timeouts, maintain::Maintain};
 
 use crate::{cli::Common, failure::Failure};
 
@@ -13,24 +13,33 @@ const GOODBYE: Duration = Duration::from_secs(2);
 #[derive(Debug, Clone)]
 pub(crate) struct Registry {
     pub(crate) common: Common,
+    user: Option<Credentials>,
     /// Set where the command does not leave it to the settings.
     protocol: Option<Protocol>,
 }
 
 impl Registry {
-    pub(crate) fn new(common: Common) -> Self {
-        Self { protocol: common.protocol.map(Protocol::from), common }
+    /// Reads the password, if it stands in a file.
+    pub(crate) fn new(common: Common) -> Result<Self, Failure> {
+        let user = match (&common.username, &common.password_file) {
+            (Some(name), Some(file)) => Some(Credentials::new(name, password(file)?)),
+            (None, Some(_)) => {
+                return Err(Failure::Usage("--password-file: whose? set --username or NACOS_USERNAME too".to_owned()));
+            }
+            (_, None) => None,
+        };
+        Ok(Self { protocol: common.protocol.map(Protocol::from), user, common })
     }
 
     /// The same at another server.
     pub(crate) fn at(&self, server: &str) -> Self {
         let common = Common { server: server.to_owned(), ..self.common.clone() };
-        Self { common, protocol: self.protocol }
+        Self { common, ..self.clone() }
     }
 
     /// The same, spoken to in this way.
     pub(crate) fn speaking(&self, protocol: Protocol) -> Self {
-        Self { common: self.common.clone(), protocol: Some(protocol) }
+        Self { protocol: Some(protocol), ..self.clone() }
     }
 
     /// The service named; a name of the form `group@@service` brings its group along.
@@ -59,6 +68,12 @@ impl Registry {
         if let Some(protocol) = self.protocol {
             builder = builder.protocol(protocol);
         }
+        if let Some(name) = &self.common.username {
+            builder = builder.username(name);
+        }
+        if let Some(user) = &self.user {
+            builder = builder.user(user.clone());
+        }
         Ok(builder.from_env()?.build()?)
     }
 
@@ -71,6 +86,14 @@ impl Registry {
     pub(crate) fn operator(&self) -> Result<Maintain, Failure> {
         Ok(Maintain::new(self.config()?))
     }
+}
+
+/// The content of a file, or of the standard input, without its last line break.
+fn password(file: &Path) -> Result<String, Failure> {
+    let read = if file == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
+    let text = read.map_err(|error| Failure::Usage(format!("--password-file {}: {error}", file.display())))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }
 
 /// Ends a client, so that the server does not have to find out.

@@ -22,6 +22,7 @@ mod hostile_clients;
 mod huge;
 mod lifecycle;
 mod listening;
+mod login;
 mod moving;
 mod over_http;
 mod picking;

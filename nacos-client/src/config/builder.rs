@@ -1,10 +1,12 @@
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use nacos_proto::{MAX_MESSAGE_SIZE, param};
 
 use super::{ClientConfig, EmptyPolicy, HoldTimes, Protocol, Timeouts, UdpPush, Validation};
+use crate::auth::{Credentials, CredentialsSource};
 use crate::error::{ConfigError, InvalidArgument};
 use crate::model::Namespace;
 use crate::servers::{AddressField, AddressReason, DEFAULT_GRPC_OFFSET, ServerList};
@@ -27,6 +29,9 @@ pub struct ClientConfigBuilder {
     pub(super) protocol: Option<Protocol>,
     pub(super) context_path: Option<String>,
     pub(super) udp_push: Option<UdpPush>,
+    pub(super) username: Option<String>,
+    pub(super) password: Option<Password>,
+    pub(super) credentials: Option<CredentialsSource>,
     pub(super) namespace: Option<String>,
     pub(super) app_name: Option<String>,
     pub(super) labels: Option<BTreeMap<String, String>>,
@@ -70,6 +75,52 @@ impl ClientConfigBuilder {
     #[must_use]
     pub fn context_path(mut self, path: impl Into<String>) -> Self {
         self.context_path = Some(path.into());
+        self
+    }
+
+    /// The user to log in as, together with a [password](ClientConfigBuilder::password); default none, and a blank one is none.
+    ///
+    /// A login goes over HTTP, also where all else goes over gRPC: to the path and port of HTTP of one of the servers. The client logs in at its first use, replaces
+    /// the token before its life ends and when a server rejects it, and goes on with the old one where that fails.
+    #[must_use]
+    pub fn username(mut self, name: impl Into<String>) -> Self {
+        self.username = Some(name.into());
+        self
+    }
+
+    /// The password of the [user](ClientConfigBuilder::username). It is in no log, error or URL.
+    #[must_use]
+    pub fn password(mut self, password: impl Into<String>) -> Self {
+        self.password = Some(Password(password.into()));
+        self
+    }
+
+    /// User and password at once; see [`ClientConfigBuilder::username`], over which it takes precedence.
+    #[must_use]
+    pub fn user(mut self, credentials: Credentials) -> Self {
+        self.credentials = Some(CredentialsSource::Fixed(credentials));
+        self
+    }
+
+    /// Where user and password come from, if they change while the client runs: asked before each login. Takes precedence over
+    /// [`ClientConfigBuilder::username`].
+    ///
+    /// It runs in a task of its own and may take 10 s. While servers refuse what it gave it is asked every second, and something new is tried at once.
+    ///
+    /// ```
+    /// # use nacos_client::{ClientConfig, Credentials};
+    /// let config = ClientConfig::builder().servers(["127.0.0.1"]).credentials(|| async {
+    ///     Ok(Credentials::new("app", std::fs::read_to_string("/run/secrets/nacos")?.trim_end()))
+    /// });
+    /// assert!(config.build().unwrap().logs_in());
+    /// ```
+    #[must_use]
+    pub fn credentials<F, R>(mut self, ask: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Credentials, Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+    {
+        self.credentials = Some(CredentialsSource::callback(ask));
         self
     }
 
@@ -204,6 +255,7 @@ impl ClientConfigBuilder {
             protocol: self.protocol.unwrap_or_default(),
             context_path: context_path.unwrap_or_default(),
             udp_push: self.udp_push.unwrap_or_default(),
+            credentials: credentials(self.credentials, self.username, self.password),
             namespace,
             app_name: header_text("app_name", self.app_name.unwrap_or_else(|| DEFAULT_APP_NAME.to_owned()))?,
             labels: check_labels(self.labels.unwrap_or_default())?,
@@ -217,6 +269,31 @@ impl ClientConfigBuilder {
             max_message_size,
         })
     }
+}
+
+/// A password as it was given. Never shown.
+#[derive(Clone)]
+pub(super) struct Password(pub(super) String);
+
+impl fmt::Debug for Password {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// None if the user is blank.
+fn credentials(
+    source: Option<CredentialsSource>,
+    username: Option<String>,
+    password: Option<Password>,
+) -> Option<CredentialsSource> {
+    let single = || {
+        let password = password.map_or_else(String::new, |Password(text)| text);
+        username.map(|name| CredentialsSource::Fixed(Credentials::new(name, password)))
+    };
+    let source = source.or_else(single)?;
+    let blank = matches!(&source, CredentialsSource::Fixed(credentials) if credentials.is_blank());
+    (!blank).then_some(source)
 }
 
 fn server_list(entries: &[String], offset: u16) -> Result<ServerList, ConfigError> {

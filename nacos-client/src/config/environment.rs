@@ -2,6 +2,7 @@ use std::collections::BTreeMap;
 use std::str::FromStr;
 use std::time::Duration;
 
+use super::builder::Password;
 use super::{ClientConfigBuilder, EmptyPolicy, Protocol, UdpPush, Validation};
 use crate::error::ConfigError;
 
@@ -14,6 +15,8 @@ impl ClientConfigBuilder {
     /// | `NACOS_GRPC_PORT_OFFSET` | gRPC port offset |
     /// | `NACOS_PROTOCOL` | `auto`, `grpc` or `http` |
     /// | `NACOS_CONTEXT_PATH` | context path of the servers |
+    /// | `NACOS_USERNAME` | user to log in as |
+    /// | `NACOS_PASSWORD` | password of that user |
     /// | `NACOS_UDP_PORT` | port of UDP pushes, 0 = any free one, `off` = no pushes |
     /// | `NACOS_CLIENT_IP` | address that servers push to |
     /// | `NACOS_NAMESPACE` | namespace id |
@@ -54,6 +57,12 @@ impl ClientConfigBuilder {
         }
         if self.context_path.is_none() {
             self.context_path = read("NACOS_CONTEXT_PATH")?;
+        }
+        if self.credentials.is_none() && self.username.is_none() {
+            self.username = read("NACOS_USERNAME")?;
+        }
+        if self.credentials.is_none() && self.password.is_none() {
+            self.password = read("NACOS_PASSWORD")?.map(Password);
         }
         if self.udp_push.is_none() {
             self.udp_push = udp_push(read("NACOS_UDP_PORT")?, read("NACOS_CLIENT_IP")?)?;

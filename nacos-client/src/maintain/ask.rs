@@ -6,11 +6,15 @@ use serde_json::Value;
 use super::{
     client::Maintain,
     error::MaintainError,
-    http::{Answer, Request},
     judge::{Rejected, judge},
     model::Generation,
 };
-use crate::{model::ServiceKey, transport::http::Query};
+use crate::{
+    auth::Token,
+    exchange::{Answer, Request},
+    model::ServiceKey,
+    transport::http::Query,
+};
 
 /// Most entries asked for at once; 3.x allows no more.
 const PAGE: u64 = 500;
@@ -20,12 +24,34 @@ const MOST_PAGES: u64 = 2_000;
 const STATE: &str = "/v3/admin/core/state";
 
 impl Maintain {
-    /// Asks until a server answers that is not about to stop or start.
+    /// Asks as a user if there is one, and once more with a newer token if that is denied.
     pub(super) async fn ask(&self, request: &Request) -> Result<Answer, MaintainError> {
+        // A runtime is there, as this is polled; after the end of the one it was started on, the login says so.
+        if self.auth.start().is_err() {
+            return self.ask_openly(request).await;
+        }
+        let Some(token) = self.auth.pass().await? else { return self.ask_openly(request).await };
+        let answer = self.ask_with(request, Some(&token)).await?;
+        if !is_denied(&answer) {
+            return Ok(answer);
+        }
+        let Some(newer) = self.auth.renewed(&token).await? else { return Ok(answer) };
+        let answer = self.ask_with(request, Some(&newer)).await?;
+        self.auth.made_again(&newer, is_denied(&answer));
+        Ok(answer)
+    }
+
+    /// Asks what servers tell everybody.
+    pub(super) async fn ask_openly(&self, request: &Request) -> Result<Answer, MaintainError> {
+        self.ask_with(request, None).await
+    }
+
+    /// Asks until a server answers that is not about to stop or start.
+    async fn ask_with(&self, request: &Request, token: Option<&Token>) -> Result<Answer, MaintainError> {
         let mut failures = Vec::new();
         for index in 0..self.servers.len() {
             let server = self.servers.get(index);
-            match self.http.exchange(server, request).await {
+            match self.http.exchange(server, request, token).await {
                 Ok(answer) if matches!(answer.status.as_u16(), 502..=504) && index + 1 < self.servers.len() => {
                     failures.push(format!("{server}: status {}", answer.status));
                 }
@@ -38,12 +64,20 @@ impl Maintain {
 
     /// Makes one call about `what`.
     pub(super) async fn call(&self, method: Method, query: Query, what: &str) -> Result<Value, MaintainError> {
-        let request = Request { method, target: query.finish() };
+        let request = Request::plain(method, query.finish());
         let rejected = match self.try_call(&request).await? {
             Ok(value) => return Ok(value),
             Err(rejected) => rejected,
         };
-        Err(rejected.error(&request.name(), what))
+        Err(self.error(rejected, &request, what))
+    }
+
+    /// The error of a call about `what` that was rejected.
+    pub(super) fn error(&self, rejected: Rejected, request: &Request, what: &str) -> MaintainError {
+        match rejected.error(&request.name(), what) {
+            MaintainError::Denied(refusal) if self.auth.is_off() => MaintainError::LoginNeeded(refusal),
+            error => error,
+        }
     }
 
     /// Makes one call; the inner error is what a server said.
@@ -63,15 +97,15 @@ impl Maintain {
     pub async fn generation(&self) -> Result<Generation, MaintainError> {
         self.generation
             .get_or_try_init(|| async {
-                let request = Request { method: Method::GET, target: STATE.to_owned() };
-                match self.try_call(&request).await? {
+                let request = Request::plain(Method::GET, STATE);
+                match judge(&self.ask_openly(&request).await?) {
                     Ok(Value::Object(_)) => Ok(Generation::V3),
                     // Closed, but there.
                     Err(Rejected::Denied(_)) => Ok(Generation::V3),
                     // A web server that has a page for every path.
                     Ok(_) => Err(MaintainError::Protocol(format!("no state to {}", request.name()))),
                     Err(Rejected::NoSuchCall | Rejected::Missing | Rejected::Refused(_)) => Ok(Generation::V1),
-                    Err(other) => Err(other.error(&request.name(), "server state")),
+                    Err(other) => Err(self.error(other, &request, "server state")),
                 }
             })
             .await
@@ -113,4 +147,8 @@ impl Maintain {
         }
         Ok(all)
     }
+}
+
+fn is_denied(answer: &Answer) -> bool {
+    matches!(judge(answer), Err(Rejected::Denied(_)))
 }

@@ -5,16 +5,24 @@ use tokio::sync::OnceCell;
 
 use super::{
     error::MaintainError,
-    http::{Http, Request},
     judge::{Rejected, judge},
     model::{Generation, ServerState},
     read,
 };
-use crate::{config::ClientConfig, model::Namespace, servers::ServerList};
+use crate::{
+    auth::{Auth, LoginStatus},
+    config::ClientConfig,
+    exchange::{Http, Request},
+    model::Namespace,
+    servers::ServerList,
+};
+
+/// Operators' own programs are named, other than clients, for which servers keep lists of names and versions.
+const AGENT: &str = concat!("Nacos-Rust-Maintain:v", env!("CARGO_PKG_VERSION"));
 
 /// Does what operators do, over HTTP.
 ///
-/// Takes servers, context path, namespace and time limits (`timeouts.connect`, `timeouts.http`) from the settings of a client. Which generation of the interface a server offers is
+/// Takes servers, context path, user, namespace and time limits (`timeouts.connect`, `timeouts.http`) from the settings of a client. Which generation of the interface a server offers is
 /// found out by the first call.
 ///
 /// # Examples
@@ -36,6 +44,7 @@ use crate::{config::ClientConfig, model::Namespace, servers::ServerList};
 pub struct Maintain {
     pub(super) servers: ServerList,
     pub(super) http: Http,
+    pub(super) auth: Auth,
     pub(super) namespace: Namespace,
     pub(super) config: ClientConfig,
     pub(super) generation: OnceCell<Generation>,
@@ -45,10 +54,10 @@ impl Maintain {
     /// An operator's client with the settings of a client. Does nothing yet.
     #[must_use]
     pub fn new(config: ClientConfig) -> Self {
-        let timeouts = config.timeouts;
         Self {
             servers: config.servers.clone(),
-            http: Http::new(config.context_path.clone(), timeouts.connect, timeouts.http, config.max_message_size),
+            http: Http::new(&config, AGENT),
+            auth: Auth::new(&config),
             namespace: config.namespace.clone(),
             config,
             generation: OnceCell::new(),
@@ -60,7 +69,13 @@ impl Maintain {
     pub fn in_namespace(&self, id: impl AsRef<str>) -> Self {
         let config = ClientConfig { namespace: Namespace::new(id), ..self.config.clone() };
         // It is the same server: what it offers is known.
-        Self { generation: self.generation.clone(), ..Self::new(config) }
+        Self { generation: self.generation.clone(), auth: self.auth.clone(), ..Self::new(config) }
+    }
+
+    /// Whether this operator is logged in, and why not; it logs in at its first call.
+    #[must_use]
+    pub fn login(&self) -> LoginStatus {
+        self.auth.status()
     }
 
     /// What the first server that answers says of itself.
@@ -79,20 +94,22 @@ impl Maintain {
             Generation::V3 => "/v3/admin/core/state",
         };
         // Servers without console tell no version, and are servers all the same.
-        let told = match self.try_call(&Request { method: Method::GET, target: path.to_owned() }).await? {
+        let told = match judge(&self.ask_openly(&Request::plain(Method::GET, path)).await?) {
             Ok(told) => told,
             Err(Rejected::Failed(refusal)) => return Err(MaintainError::Server(refusal)),
             Err(_) => serde_json::Value::Null,
         };
-        let health = Request { method: Method::GET, target: "/v1/ns/operator/metrics".to_owned() };
-        let answer = self.ask(&health).await?;
+        let health = Request::plain(Method::GET, "/v1/ns/operator/metrics");
+        let answer = self.ask_openly(&health).await?;
         let clock = answer.headers.get(header::DATE).and_then(|date| date.to_str().ok());
         let clock = clock.and_then(|date| httpdate::parse_http_date(date).ok());
         let status = match judge(&answer) {
             Ok(metrics) => read::text(&metrics, "status").map(str::to_owned),
             Err(Rejected::Foreign(text)) => return Err(MaintainError::Protocol(text)),
             Err(Rejected::Failed(refusal)) => Some(refusal.message),
-            Err(Rejected::Denied(refusal)) if !told.is_object() => return Err(MaintainError::Denied(refusal)),
+            Err(rejected @ Rejected::Denied(_)) if !told.is_object() => {
+                return Err(self.error(rejected, &health, "server state"));
+            }
             Err(_) => None,
         };
         if status.is_none() && !told.is_object() {

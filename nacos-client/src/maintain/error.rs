@@ -1,5 +1,6 @@
 //! Why an operator's call failed, and what to do.
 
+use crate::auth::LoginError;
 use crate::error::{InvalidArgument, ServerRefusal};
 
 /// Why an operator's call failed. Each message ends with what to do.
@@ -14,9 +15,15 @@ pub enum MaintainError {
         /// What happened with each.
         reason: String,
     },
-    /// The server lets only known users do it.
-    #[error("the server does not let everybody do this, and this client does not log in; ask its administrator")]
+    /// The server lets only known users do it, and this client has none.
+    #[error("the server lets only known users do this; set username and password")]
+    LoginNeeded(#[source] ServerRefusal),
+    /// The user lacks the right to do it.
+    #[error("the server does not let this user do this; ask its administrator for the right, or take another user")]
     Denied(#[source] ServerRefusal),
+    /// There is no token.
+    #[error("this client is not logged in")]
+    Login(#[from] LoginError),
     /// There is no such service, instance or namespace.
     #[error("there is no {what}; look for it in the list, and at group, namespace and cluster")]
     NotFound {
@@ -63,6 +70,10 @@ impl MaintainError {
     /// Whether the same call may succeed later.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Server(_))
+        match self {
+            Self::Unreachable { .. } | Self::Server(_) => true,
+            Self::Login(error) => error.is_retryable(),
+            _ => false,
+        }
     }
 }

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::{error::MaintainError, http::Answer};
-use crate::{error::ServerRefusal, transport::http::said};
+use super::error::MaintainError;
+use crate::{error::ServerRefusal, exchange::Answer, transport::http::said};
 
 /// Codes of the envelope of 2.x and 3.x.
 mod code {

@@ -12,7 +12,6 @@
 mod ask;
 mod client;
 mod error;
-mod http;
 mod instances;
 mod judge;
 mod model;

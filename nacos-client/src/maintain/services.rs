@@ -8,13 +8,13 @@ use serde_json::Value;
 use super::{
     client::Maintain,
     error::MaintainError,
-    http::Request,
     judge::Rejected,
     model::{Generation, ServiceDetail, ServiceFilter, ServiceSettings, ServiceSummary, Subscriber},
     read,
 };
 use crate::{
     error::InvalidArgument,
+    exchange::Request,
     model::{IntoServiceKey, ServiceKey},
     naming::validate,
     transport::http::Query,
@@ -186,7 +186,7 @@ impl Maintain {
         query: Query,
         key: &ServiceKey,
     ) -> Result<Value, MaintainError> {
-        let request = Request { method, target: query.finish() };
+        let request = Request::plain(method, query.finish());
         let rejected = match self.try_call(&request).await? {
             Ok(value) => return Ok(value),
             Err(rejected) => rejected,
@@ -194,7 +194,7 @@ impl Maintain {
         if matches!(rejected, Rejected::Refused(_) | Rejected::Failed(_)) && !self.knows(key).await? {
             return Err(MaintainError::NotFound { what: what(key) });
         }
-        Err(rejected.error(&request.name(), &what(key)))
+        Err(self.error(rejected, &request, &what(key)))
     }
 
     async fn settings(&self, key: &ServiceKey, settings: &ServiceSettings) -> Result<Query, MaintainError> {

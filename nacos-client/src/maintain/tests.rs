@@ -149,8 +149,8 @@ async fn the_rest_of_a_service_is_sent_again_with_its_threshold() {
 #[tokio::test]
 async fn each_kind_of_refusal_has_its_error() {
     let cases = [
-        (403, r#"{"status":403,"message":"user not found!"}"#, "Denied"),
-        (401, "", "Denied"),
+        (403, r#"{"status":403,"message":"user not found!"}"#, "LoginNeeded"),
+        (401, "", "LoginNeeded"),
         (410, r#"{"status":410,"message":"{\"code\":40000}"}"#, "Unsupported"),
         (501, r#"{"status":501,"message":"no such api"}"#, "Unsupported"),
         (404, "", "Unsupported"),

@@ -37,7 +37,9 @@ impl Client {
                 Ok(reply) => return Ok(reply),
                 Err(error) => match Trouble::of(error) {
                     None => self.left(&session).await,
-                    Some(trouble @ (Trouble::Failing(_) | Trouble::Unreachable(_))) => {
+                    Some(trouble @ (Trouble::Failing(_) | Trouble::Unreachable(_) | Trouble::Login(_)))
+                        if !trouble.is_final() =>
+                    {
                         *last = Some(Asking::Failed(trouble));
                         tokio::time::sleep_until(backoff.next(Instant::now())).await;
                     }

@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use super::service::NamingService;
+use crate::auth::Credentials;
 use crate::config::{ClientConfig, ClientConfigBuilder, EmptyPolicy, Protocol, Timeouts, UdpPush, Validation};
 use crate::error::ConfigError;
 
@@ -29,6 +30,9 @@ impl NamingServiceBuilder {
         protocol(protocol: Protocol);
         context_path(path: impl Into<String>);
         udp_push(push: UdpPush);
+        username(name: impl Into<String>);
+        password(password: impl Into<String>);
+        user(credentials: Credentials);
         namespace(id: impl Into<String>);
         app_name(name: impl Into<String>);
         label(key: impl Into<String>, value: impl Into<String>);
@@ -41,6 +45,15 @@ impl NamingServiceBuilder {
         validation(validation: Validation);
         max_metadata(limit: usize);
         max_message_size(limit: usize);
+    }
+
+    /// See [`ClientConfigBuilder::credentials`].
+    pub fn credentials<F, R>(self, ask: F) -> Self
+    where
+        F: Fn() -> R + Send + Sync + 'static,
+        R: Future<Output = Result<Credentials, Box<dyn std::error::Error + Send + Sync>>> + Send + 'static,
+    {
+        Self { config: self.config.credentials(ask) }
     }
 
     /// See [`ClientConfigBuilder::from_env`].

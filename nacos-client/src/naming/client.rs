@@ -13,6 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::core::Core;
 use super::worker::Worker;
+use crate::auth::Auth;
 use crate::config::ClientConfig;
 use crate::error::StartError;
 use crate::transport::{self, NamingTransport};
@@ -62,9 +63,9 @@ enum Life {
 }
 
 impl Client {
-    pub(crate) fn new(config: ClientConfig, transport: Arc<dyn NamingTransport>) -> Self {
+    pub(crate) fn new(config: ClientConfig, auth: Auth, transport: Arc<dyn NamingTransport>) -> Self {
         Self {
-            core: Arc::new(Core::new(config)),
+            core: Arc::new(Core::new(config, auth)),
             transport,
             handlers: TaskTracker::new(),
             stop_handlers: CancellationToken::new(),
@@ -92,10 +93,8 @@ impl Client {
             Life::New => {}
         }
         let runtime = Handle::try_current().map_err(|_| StartError::NoRuntime)?;
-        self.transport.start(Arc::clone(&self.core) as Arc<_>).map_err(|error| match error {
-            transport::StartError::NoRuntime => StartError::NoRuntime,
-            transport::StartError::Closed => StartError::Closed,
-        })?;
+        self.core.auth.start().map_err(start_error)?;
+        self.transport.start(Arc::clone(&self.core) as Arc<_>).map_err(start_error)?;
         // Ends when `stop_worker` is cancelled, by the shutdown, which joins it, or by the last handle.
         let worker = runtime.spawn(Worker::new(Arc::clone(&self.core)).run(self.stop_worker.clone()));
         *life = Life::Running { worker, runtime };
@@ -150,9 +149,17 @@ impl Client {
             });
         } else {
             drop(self.transport.close(Duration::ZERO));
+            drop(self.core.auth.close(Duration::ZERO));
             sender.send_replace(Some(ShutdownReport { deregistered: 0, unacknowledged: 0, clean: true }));
         }
         report
+    }
+}
+
+fn start_error(error: transport::StartError) -> StartError {
+    match error {
+        transport::StartError::NoRuntime => StartError::NoRuntime,
+        transport::StartError::Closed => StartError::Closed,
     }
 }
 
@@ -196,6 +203,9 @@ impl Shutdown {
         self.stop_worker.cancel();
         let left = self.end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         let closed = self.transport.close(left).await;
+        // Last, as deregistrations need the token.
+        let left = self.end.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        let closed = self.core.auth.close(left).await && closed;
         let joined = match timeout_at(self.end, &mut self.worker).await {
             Ok(joined) => joined.is_ok(),
             Err(_) => {

@@ -13,6 +13,7 @@ use super::registrations::Registrations;
 use super::service_list::{Received, Taken};
 use super::stats::{ClientStats, Counter, Counters};
 use super::work::WorkQueue;
+use crate::auth::Auth;
 use crate::config::ClientConfig;
 use crate::log_limit::LogLimit;
 use crate::model::{HostList, KeyRef, ServiceKey};
@@ -22,6 +23,7 @@ use crate::transport::{Epoch, Event, EventHandler, Handover, LinkFault, Origin};
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(crate) config: ClientConfig,
+    pub(crate) auth: Auth,
     pub(crate) reactor: HostReactor,
     pub(crate) registrations: Registrations,
     pub(crate) queue: WorkQueue,
@@ -39,8 +41,9 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(config: ClientConfig) -> Self {
+    pub(crate) fn new(config: ClientConfig, auth: Auth) -> Self {
         Self {
+            auth,
             reactor: HostReactor::new(&config),
             registrations: Registrations::default(),
             queue: WorkQueue::default(),

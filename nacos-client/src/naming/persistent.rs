@@ -82,14 +82,14 @@ impl PersistentWishes {
         let wish = self.find(key).filter(|w| w.owner == owner && w.stage != Stage::Deregister)?;
         Some(match (wish.stage, &wish.failing) {
             (Stage::Registered, _) => RegistrationStatus::Confirmed,
-            (_, Some((_, _, Trouble::Refused(said) | Trouble::Denied(said)))) => {
-                RegistrationStatus::Refused(said.clone())
-            }
             (_, Some((_, _, Trouble::Unsupported(needs)))) => RegistrationStatus::Unsupported { needs },
-            (_, Some((attempts, since, last))) => RegistrationStatus::Failing {
-                attempts: *attempts,
-                since: since.into_std(),
-                last_error: last.to_string(),
+            (_, Some((attempts, since, last))) => match last.refusal() {
+                Some(said) => RegistrationStatus::Refused(said),
+                None => RegistrationStatus::Failing {
+                    attempts: *attempts,
+                    since: since.into_std(),
+                    last_error: last.to_string(),
+                },
             },
             (_, None) => RegistrationStatus::Pending,
         })
@@ -137,6 +137,15 @@ impl PersistentWishes {
         }
         let (attempts, since) = wish.failing.as_ref().map_or((0, now), |(attempts, since, _)| (*attempts, *since));
         wish.failing = Some((attempts.saturating_add(1), since, trouble));
+    }
+
+    /// There is a token: what was not sent for want of one is tried again now.
+    pub(crate) fn logged_in(&mut self) {
+        for wish in &mut self.list {
+            if wish.failing.as_ref().is_some_and(|(_, _, trouble)| trouble.is_no_token()) {
+                wish.backoff.clear();
+            }
+        }
     }
 
     /// The connection ended under a call: whether it was done is unknown, so it will be tried again.

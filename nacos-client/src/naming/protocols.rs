@@ -2,18 +2,19 @@
 
 use std::sync::Arc;
 
+use crate::auth::Auth;
 use crate::config::{ClientConfig, Protocol};
 use crate::transport::grpc::{GrpcSettings, GrpcTransport, HealthIdle, HealthTimeout, Timings};
 use crate::transport::http::{HttpLimits, HttpSettings, HttpTransport};
 use crate::transport::{AutoTransport, NamingTransport, Protocols};
 
 /// The transport of a client.
-pub(crate) fn transport(config: &ClientConfig) -> Arc<dyn NamingTransport> {
+pub(crate) fn transport(config: &ClientConfig, auth: &Auth) -> Arc<dyn NamingTransport> {
     match config.protocol {
-        Protocol::Grpc => Arc::new(GrpcTransport::new(grpc_settings(config, false))),
-        Protocol::Http => Arc::new(HttpTransport::new(http_settings(config))),
+        Protocol::Grpc => Arc::new(GrpcTransport::new(grpc_settings(config, auth, false))),
+        Protocol::Http => Arc::new(HttpTransport::new(http_settings(config, auth))),
         Protocol::Auto => {
-            let (grpc, http) = (grpc_settings(config, true), http_settings(config));
+            let (grpc, http) = (grpc_settings(config, auth, true), http_settings(config, auth));
             let protocols = Protocols {
                 grpc: Box::new(move || Arc::new(GrpcTransport::new(grpc.clone()))),
                 http: Box::new(move || Arc::new(HttpTransport::new(http.clone()))),
@@ -23,9 +24,10 @@ pub(crate) fn transport(config: &ClientConfig) -> Arc<dyn NamingTransport> {
     }
 }
 
-fn grpc_settings(config: &ClientConfig, tentative: bool) -> GrpcSettings {
+fn grpc_settings(config: &ClientConfig, auth: &Auth, tentative: bool) -> GrpcSettings {
     let t = &config.timeouts;
     GrpcSettings {
+        auth: auth.clone(),
         servers: config.servers.clone(),
         namespace: Arc::from(config.namespace.as_str()),
         app_name: Arc::from(config.app_name.as_str()),
@@ -44,9 +46,10 @@ fn grpc_settings(config: &ClientConfig, tentative: bool) -> GrpcSettings {
     }
 }
 
-fn http_settings(config: &ClientConfig) -> HttpSettings {
+fn http_settings(config: &ClientConfig, auth: &Auth) -> HttpSettings {
     let t = &config.timeouts;
     HttpSettings {
+        auth: auth.clone(),
         servers: config.servers.clone(),
         context_path: config.context_path.clone(),
         namespace: Arc::from(config.namespace.as_str()),

@@ -365,6 +365,15 @@ impl Redo {
         }
     }
 
+    /// There is a token: what was not sent for want of one is tried again now.
+    pub(crate) fn logged_in(&mut self) {
+        self.wishes.logged_in();
+        self.persistent.logged_in();
+        if self.slot.trouble.as_ref().is_some_and(|trouble| trouble.is_no_token()) {
+            self.slot.backoff.clear();
+        }
+    }
+
     /// When to call [`Redo::next`] again, if nothing happens before.
     pub(crate) fn wake_at(&self) -> Option<Instant> {
         if self.slot.flight.is_some() || self.slot.epoch.is_none() {

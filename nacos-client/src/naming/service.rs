@@ -13,10 +13,13 @@ use super::protocols;
 use super::stats::ClientStats;
 use super::status::StatusWatch;
 use super::validate;
+use crate::auth::{Auth, LoginStatus};
 use crate::config::ClientConfig;
 use crate::error::{InvalidArgument, PickError, QueryError};
 use crate::model::{GroupName, Instance, IntoServiceKey, KeyRef, ServiceKey, ServiceSnapshot};
-use crate::transport::{Call, NamingTransport, Reply};
+#[cfg(test)]
+use crate::transport::NamingTransport;
+use crate::transport::{Call, Reply};
 
 /// Registers services and discovers others.
 ///
@@ -84,12 +87,15 @@ impl NamingService {
     /// A client with these settings. No I/O: it connects at its first use.
     #[must_use]
     pub fn new(config: ClientConfig) -> Self {
-        let transport = protocols::transport(&config);
-        Self::with_transport(config, transport)
+        let auth = Auth::new(&config);
+        let transport = protocols::transport(&config, &auth);
+        Self { client: Arc::new(Client::new(config, auth, transport)) }
     }
 
+    #[cfg(test)]
     pub(crate) fn with_transport(config: ClientConfig, transport: Arc<dyn NamingTransport>) -> Self {
-        Self { client: Arc::new(Client::new(config, transport)) }
+        let auth = Auth::new(&config);
+        Self { client: Arc::new(Client::new(config, auth, transport)) }
     }
 
     /// The settings.
@@ -149,6 +155,12 @@ impl NamingService {
     #[must_use]
     pub fn status(&self) -> StatusWatch {
         StatusWatch::new(&self.client)
+    }
+
+    /// Whether the client is logged in, and why not. It has no token and no password in it.
+    #[must_use]
+    pub fn login(&self) -> LoginStatus {
+        self.client.core.auth.status()
     }
 
     /// What the client has done so far, as numbers.

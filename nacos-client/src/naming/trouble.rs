@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use nacos_proto::code;
 use tokio::time::Instant;
 
+use crate::auth::LoginError;
 use crate::error::{ConfirmError, QueryError, ServerRefusal, describe};
 use crate::log_limit::LogLimit;
 use crate::model::ServiceKey;
@@ -18,6 +20,8 @@ pub(crate) enum Trouble {
     Denied(ServerRefusal),
     Unsupported(&'static str),
     Unreadable(String),
+    /// There is no token.
+    Login(Box<LoginError>),
     /// No server answered, which does not end the epoch; the text says why.
     Unreachable(String),
     /// An answer beyond the client's own limit.
@@ -34,6 +38,7 @@ impl Trouble {
         Some(match error {
             CallError::Link(_) => return None,
             CallError::Unreachable(ref error) => Self::Unreachable(describe(error)),
+            CallError::Login(error) => Self::Login(Box::new(error)),
             CallError::Decode(text) => Self::Unreadable(text),
             CallError::Oversized { .. } => Self::Oversized(error.to_string()),
             CallError::Unsupported { needs } => Self::Unsupported(needs),
@@ -51,7 +56,27 @@ impl Trouble {
 
     /// Whether trying again soon is of no use.
     pub(crate) const fn is_final(&self) -> bool {
-        matches!(self, Self::Refused(_) | Self::Denied(_) | Self::Unsupported(_) | Self::Oversized(_))
+        match self {
+            Self::Refused(_) | Self::Denied(_) | Self::Unsupported(_) | Self::Oversized(_) => true,
+            Self::Login(error) => !error.is_retryable(),
+            Self::Failing(_) | Self::Unreadable(_) | Self::Unreachable(_) => false,
+        }
+    }
+
+    /// Whether a login cures it: there was no token to make the call with.
+    pub(crate) const fn is_no_token(&self) -> bool {
+        matches!(self, Self::Login(_))
+    }
+
+    /// What was said to a registration that need not be tried again soon.
+    pub(crate) fn refusal(&self) -> Option<ServerRefusal> {
+        match self {
+            Self::Refused(said) | Self::Denied(said) => Some(said.clone()),
+            Self::Login(error) if !error.is_retryable() => {
+                Some(ServerRefusal { code: code::NO_RIGHT, message: error.to_string() })
+            }
+            _ => None,
+        }
     }
 
     /// The error of a question that was asked for `waited`.
@@ -60,6 +85,7 @@ impl Trouble {
             Self::Failing(refusal) => QueryError::Server(refusal),
             Self::Refused(refusal) => QueryError::Refused(refusal),
             Self::Denied(refusal) => QueryError::Denied(refusal),
+            Self::Login(error) => QueryError::Login(*error),
             Self::Unsupported(needs) => QueryError::Unsupported { needs },
             Self::Unreadable(text) | Self::Oversized(text) => QueryError::Protocol(text),
             Self::Unreachable(text) => QueryError::NotConnected { waited, last_error: Some(text) },
@@ -72,7 +98,8 @@ impl Trouble {
             Self::Refused(refusal) => Some(ConfirmError::Refused(refusal.clone())),
             Self::Denied(refusal) => Some(ConfirmError::Denied(refusal.clone())),
             Self::Unsupported(needs) => Some(ConfirmError::Unsupported { needs }),
-            Self::Failing(_) | Self::Unreadable(_) | Self::Oversized(_) | Self::Unreachable(_) => None,
+            Self::Login(error) if !error.is_retryable() => Some(ConfirmError::Login(LoginError::clone(error))),
+            Self::Failing(_) | Self::Login(_) | Self::Unreadable(_) | Self::Oversized(_) | Self::Unreachable(_) => None,
         }
     }
 
@@ -87,6 +114,7 @@ impl std::fmt::Display for Trouble {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Failing(r) | Self::Refused(r) | Self::Denied(r) => r.fmt(f),
+            Self::Login(error) => error.fmt(f),
             Self::Unsupported(needs) => write!(f, "the server is too old, {needs} or later is needed"),
             Self::Unreadable(text) => write!(f, "unreadable answer: {text}"),
             Self::Unreachable(text) => write!(f, "no server answered: {text}"),
@@ -97,8 +125,8 @@ impl std::fmt::Display for Trouble {
 
 /// Writes that a call about `service` failed, as a warning now and then.
 pub(crate) fn tell_failure(log: &LogLimit, what: &str, service: &ServiceKey, error: &CallError, now: Instant) {
-    // The transport tells of lost connections.
-    if matches!(error, CallError::Link(_)) {
+    // The transport tells of lost connections, and the login of itself.
+    if matches!(error, CallError::Link(_) | CallError::Login(_)) {
         return;
     }
     let error = describe(error);

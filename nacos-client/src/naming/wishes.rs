@@ -97,12 +97,16 @@ impl Wish {
     }
 
     pub(crate) fn status(&self) -> RegistrationStatus {
+        let refusal = match &self.verdict {
+            Verdict::Refused { trouble, .. } => trouble.refusal(),
+            Verdict::Open | Verdict::Suspect | Verdict::Unsupported { .. } => None,
+        };
+        if let Some(said) = refusal {
+            return RegistrationStatus::Refused(said);
+        }
         match (&self.verdict, &self.failing) {
             (Verdict::Refused { trouble: Trouble::Unsupported(needs), .. } | Verdict::Unsupported { needs }, _) => {
                 RegistrationStatus::Unsupported { needs }
-            }
-            (Verdict::Refused { trouble: Trouble::Refused(said) | Trouble::Denied(said), .. }, _) => {
-                RegistrationStatus::Refused(said.clone())
             }
             _ if self.is_acknowledged() => RegistrationStatus::Confirmed,
             (_, Some(failing)) => RegistrationStatus::Failing {
@@ -210,6 +214,15 @@ impl Wishes {
         for wish in &mut self.list {
             wish.acked = None;
             if matches!(wish.verdict, Verdict::Unsupported { .. } | Verdict::Suspect) {
+                wish.verdict = Verdict::Open;
+            }
+        }
+    }
+
+    /// There is a token: what was not sent for want of one is tried again now.
+    pub(crate) fn logged_in(&mut self) {
+        for wish in &mut self.list {
+            if matches!(&wish.verdict, Verdict::Refused { trouble, .. } if trouble.is_no_token()) {
                 wish.verdict = Verdict::Open;
             }
         }

@@ -14,7 +14,7 @@ use std::collections::{BinaryHeap, HashSet, VecDeque};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::future::{BoxFuture, FutureExt, OptionFuture};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -27,6 +27,7 @@ use super::service_list::{Received, Taken};
 use super::slot::{SubCall, SubFlight, SubOutcome};
 use super::trouble::{Trouble, tell_failure};
 use super::work::Work;
+use crate::auth::LoginWatch;
 use crate::model::{HostList, ServiceKey};
 use crate::transport::{Call, CallError, Reply};
 use crate::wake;
@@ -73,10 +74,13 @@ pub(crate) struct Worker {
     copying: HashSet<ServiceKey>,
     /// Subscriptions that the old connection of a handover serves and the new one has not taken yet.
     moving: HashSet<ServiceKey>,
+    /// Tells of new tokens, if this client logs in.
+    logins: Option<LoginWatch>,
 }
 
 impl Worker {
     pub(crate) fn new(core: Arc<Core>) -> Self {
+        let logins = core.auth.watch();
         let mut worker = Self {
             core,
             calls: FuturesUnordered::new(),
@@ -87,6 +91,7 @@ impl Worker {
             timers: BinaryHeap::new(),
             copying: HashSet::new(),
             moving: HashSet::new(),
+            logins,
         };
         worker.arm_sweep();
         worker.timers.push(Reverse(Timer { at: Instant::now() + OUTAGE_REPORT, alarm: Alarm::Outage }));
@@ -107,6 +112,7 @@ impl Worker {
                 () = stop.cancelled() => return,
                 () = core.queue.wait() => {}
                 Some(done) = self.calls.next(), if !self.calls.is_empty() => self.finish_burst(done),
+                Some(()) = OptionFuture::from(self.logins.as_mut().map(LoginWatch::logged_in)) => self.logged_in(),
                 () = wake::at(next) => self.ring(Instant::now()),
             }
         }
@@ -150,6 +156,19 @@ impl Worker {
             core.queue.records(&records);
         }
         self.end_handover_if_done();
+    }
+
+    /// There is a new token: what waits for one goes on.
+    fn logged_in(&self) {
+        let now = Instant::now();
+        self.core.reactor.for_each(|entry| {
+            entry.lock().slot.logged_in(now);
+            self.core.queue.entry(entry);
+        });
+        for records in self.core.registrations.all() {
+            records.lock().redo.logged_in();
+            self.core.queue.records(&records);
+        }
     }
 
     fn end_handover_if_done(&self) {

@@ -3,6 +3,7 @@
 use nacos_proto::code;
 
 use super::LinkError;
+use crate::auth::LoginError;
 
 /// The failure of one [`Call`](super::Call).
 #[derive(Debug, Clone, thiserror::Error)]
@@ -16,6 +17,9 @@ pub(crate) enum CallError {
     /// The server answered and said no.
     #[error("the server refused: {0}")]
     Refused(Refusal),
+    /// There is no token to make the call with.
+    #[error(transparent)]
+    Login(LoginError),
     /// The answer is no message of the protocol.
     #[error("the answer cannot be read: {0}")]
     Decode(String),
@@ -67,18 +71,35 @@ pub(crate) enum CallClass {
     Transient,
     /// The server will not change its mind: 400, 404, 409 and other 4xx, 502, an unreadable answer.
     Final,
-    /// A login may cure it: 403.
+    /// Only other rights can cure it: 403, also after a login, or a refused login.
     Unauthorized,
     /// The server lacks the feature: 302.
     Unsupported,
 }
 
 impl CallError {
+    /// Whether the server denied the right to do it, so that a login may cure it.
+    pub(crate) fn is_denial(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code == code::NO_RIGHT)
+    }
+
+    /// A denial to a client that does not log in says what to do about it.
+    pub(crate) fn without_login(mut self) -> Self {
+        if let Self::Refused(refusal) = &mut self
+            && refusal.code == code::NO_RIGHT
+        {
+            refusal.message.push_str("; the server lets only known users in: set username and password");
+        }
+        self
+    }
+
     /// The reaction this error asks for.
     pub(crate) fn class(&self) -> CallClass {
         match self {
             Self::Link(_) => CallClass::EpochOver,
             Self::Unreachable(_) => CallClass::Transient,
+            Self::Login(error) if error.is_retryable() => CallClass::Transient,
+            Self::Login(_) => CallClass::Unauthorized,
             Self::Decode(_) | Self::Oversized { .. } => CallClass::Final,
             Self::Unsupported { .. } => CallClass::Unsupported,
             Self::Refused(refusal) => match refusal.code {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
 
-use nacos_client::{ConfigError, DEFAULT_CLUSTER, DEFAULT_GROUP, Namespace, Weight};
+use nacos_client::{ConfigError, Credentials, DEFAULT_CLUSTER, DEFAULT_GROUP, Namespace, Weight};
 
 use super::bind_load_balancer::load_balancer;
 use super::check::check_registration;
@@ -219,7 +219,18 @@ fn client(reader: &mut Reader<'_>) -> Read<ClientSettings> {
         request_timeout = request_timeout.or(timeout);
     }
     let context_path = reader.text(key!("context-path"))?.or(reader.text(key!("client.context-path"))?);
-    Ok(ClientSettings { empty_protection: protection, request_timeout, context_path })
+    let credentials = credentials(reader)?;
+    Ok(ClientSettings { empty_protection: protection, request_timeout, credentials, context_path })
+}
+
+/// User and password of discovery, each else that which all of Nacos shares. Nobody without a user.
+fn credentials(reader: &mut Reader<'_>) -> Read<Option<Credentials>> {
+    let (user, password) = (reader.text(key!("username"))?, reader.text(key!("password"))?);
+    // Asked for in any case: what is asked for is known.
+    let (all_user, all_password) =
+        (reader.text("spring.cloud.nacos.username")?, reader.text("spring.cloud.nacos.password")?);
+    let password = password.or(all_password).unwrap_or_default();
+    Ok(user.or(all_user).map(|user| Credentials::new(user, password)))
 }
 
 /// Keys that a Spring application may have, and that nothing here corresponds to.
@@ -246,9 +257,6 @@ fn without_effect(reader: &mut Reader<'_>) -> Read<()> {
 
 /// Keys of features that are not there.
 fn missing(reader: &mut Reader<'_>) -> Read<()> {
-    for key in [key!("username"), key!("password"), "spring.cloud.nacos.username", "spring.cloud.nacos.password"] {
-        reader.not_built_in(key, "login")?;
-    }
     for key in [
         key!("access-key"),
         key!("secret-key"),

@@ -26,7 +26,7 @@ pub(crate) const DEFAULT_SERVER: &str = "127.0.0.1:8848";
 /// # What is refused
 ///
 /// Below the prefix an unknown key is an error that names the nearest known one, and a key whose feature is not built in
-/// (login, cloud keys, address server, cache on disk) is one that names the feature, unless its value is empty. Keys that
+/// (cloud keys, address server, cache on disk) is one that names the feature, unless its value is empty. Keys that
 /// have no effect here (such as `watch-delay`, `log-name`) are told once. Keys elsewhere are none of our business.
 /// Every error tells key, value, place, and what is accepted; passwords and keys are never shown.
 ///
@@ -271,6 +271,9 @@ impl DiscoveryConfig {
         }
         if let Some(path) = &self.client.context_path {
             builder = builder.context_path(path);
+        }
+        if let Some(credentials) = &self.client.credentials {
+            builder = builder.user(credentials.clone());
         }
         if self.client.empty_protection {
             builder = builder.empty_policy(EmptyPolicy::HoldForever);

@@ -6,6 +6,6 @@ mod routes;
 mod traffic;
 
 pub use health::Health;
-pub use report::{ConnectionReport, InstanceReport, RegistrationReport, StatusReport, SubscriptionReport};
+pub use report::{ConnectionReport, InstanceReport, LoginReport, RegistrationReport, StatusReport, SubscriptionReport};
 pub use routes::{RoutedServiceReport, RoutesReport};
 pub use traffic::TrafficReport;

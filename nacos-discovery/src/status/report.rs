@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use nacos_client::{ConnectionStatus, InstanceKey, NamingService, ServiceSnapshot, SubscribedService};
+use nacos_client::{ConnectionStatus, InstanceKey, LoginStatus, NamingService, ServiceSnapshot, SubscribedService};
 use serde::Serialize;
 
 use super::RoutesReport;
@@ -17,6 +17,9 @@ pub struct StatusReport {
     pub namespace: String,
     /// The connection to the registry.
     pub connection: ConnectionReport,
+    /// The login; absent if no user is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub login: Option<LoginReport>,
     /// What this process registered; empty if nothing.
     pub registrations: Vec<RegistrationReport>,
     /// The services that are kept up to date, sorted.
@@ -47,6 +50,25 @@ pub struct ConnectionReport {
     /// What the last one failed with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+}
+
+/// The login at the registry.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+#[serde(rename_all = "camelCase")]
+pub struct LoginReport {
+    /// `pending`, `loggedIn` or `failing`.
+    pub state: &'static str,
+    /// For how long it has been in this state, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub for_ms: Option<u64>,
+    /// Failed logins since.
+    pub failures: u32,
+    /// What the last one failed with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// Whether an older token is still in use while logins fail.
+    pub has_token: bool,
 }
 
 /// One registration of this process.
@@ -130,6 +152,7 @@ impl StatusReport {
         Self {
             namespace: nacos.config().namespace().as_str().to_owned(),
             connection: ConnectionReport::new(nacos.status().current(), now),
+            login: LoginReport::new(nacos.login(), now),
             registrations: records.iter().map(RegistrationReport::new).collect(),
             subscriptions: nacos
                 .subscribed_services()
@@ -163,6 +186,26 @@ impl ConnectionReport {
             }
             ConnectionStatus::Closed => plain("closed"),
             _ => plain("idle"),
+        }
+    }
+}
+
+impl LoginReport {
+    fn new(status: LoginStatus, now: Instant) -> Option<Self> {
+        let pending = Self { state: "pending", for_ms: None, failures: 0, last_error: None, has_token: false };
+        match status {
+            LoginStatus::Off => None,
+            LoginStatus::LoggedIn { since, .. } => {
+                Some(Self { state: "loggedIn", for_ms: Some(age(since, now)), has_token: true, ..pending })
+            }
+            LoginStatus::Failing { since, attempts, error, has_token } => Some(Self {
+                state: "failing",
+                for_ms: Some(age(since, now)),
+                failures: attempts,
+                last_error: Some(error.to_string()),
+                has_token,
+            }),
+            _ => Some(pending),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
 
 /// Runs the command.
 pub(crate) async fn run(cli: Cli, output: Output) -> Result<Done, Failure> {
-    let registry = Registry::new(cli.common);
+    let registry = Registry::new(cli.common)?;
     match cli.command {
         Command::Services { name } => show::services(&registry, output, name.as_deref()).await,
         Command::Instances { service, all } => show::instances(&registry, output, &service, all).await,

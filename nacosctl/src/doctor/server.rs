@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use nacos_client::{
-    ConnectionStatus, Namespace, Protocol,
+    ConnectionStatus, LoginStatus, Namespace, Protocol,
     maintain::{MaintainError, ServerState, ServiceFilter},
 };
 
@@ -16,8 +16,9 @@ use crate::{
 /// The clock in an answer has whole seconds, and the answer was under way.
 const CLOCK_TOLERANCE: u64 = 2;
 
-const NO_LOGIN: &str =
-    "this client does not log in: switch nacos.core.auth.enabled off, or use a registry that lets it in";
+const NO_LOGIN: &str = "the server lets only known users in: set --username, and NACOS_PASSWORD or --password-file";
+const NO_RIGHT: &str = "give this user a role with the right to read and write there, or take another user";
+const BAD_LOGIN: &str = "check --username and the password; logins go to the HTTP port, below the context path";
 
 /// The HTTP port: whether it answers, and who.
 pub(super) async fn http(registry: &Registry) -> Result<(Option<ServerState>, Check), Failure> {
@@ -32,7 +33,9 @@ pub(super) async fn http(registry: &Registry) -> Result<(Option<ServerState>, Ch
                 MaintainError::Protocol(_) => {
                     "something else listens there: check port and context path (/nacos unless it is set; --server host:port/path)"
                 }
-                MaintainError::Denied(_) => NO_LOGIN,
+                MaintainError::LoginNeeded(_) => NO_LOGIN,
+                MaintainError::Denied(_) => NO_RIGHT,
+                MaintainError::Login(_) => BAD_LOGIN,
                 _ => "look into the server's log",
             };
             return Ok((None, Check::failed("http", format!("{server}: {}", described(&error)), remedy)));
@@ -52,21 +55,24 @@ pub(super) async fn http(registry: &Registry) -> Result<(Option<ServerState>, Ch
     Ok((Some(state), check))
 }
 
-/// Whether everybody is let in.
+/// Whether this user is let in, or everybody.
 pub(super) async fn auth(registry: &Registry, state: &ServerState) -> Result<Check, Failure> {
     let operator = registry.operator()?;
-    let denied = match operator.services(&ServiceFilter::all().name("nacosctl-doctor")).await {
-        Err(MaintainError::Denied(refusal)) => Some(refusal),
-        _ => None,
-    };
-    Ok(match (denied, state.auth) {
-        (Some(refusal), _) => Check::failed("auth", format!("denied: {refusal}"), NO_LOGIN),
-        (None, Some(true)) => Check::warning(
+    let listed = operator.services(&ServiceFilter::all().name("nacosctl-doctor")).await;
+    Ok(match (listed, operator.login()) {
+        (Err(MaintainError::LoginNeeded(refusal)), _) => Check::failed("auth", format!("denied: {refusal}"), NO_LOGIN),
+        (Err(MaintainError::Denied(refusal)), _) => Check::failed("auth", format!("denied: {refusal}"), NO_RIGHT),
+        (Err(MaintainError::Login(error)), _) => Check::failed("auth", error.to_string(), BAD_LOGIN),
+        (_, LoginStatus::LoggedIn { path, .. }) => {
+            let user = registry.common.username.as_deref().unwrap_or("a user");
+            Check::ok("auth", format!("logged in as {user} by {path}"))
+        }
+        _ if state.auth == Some(true) => Check::warning(
             "auth",
             "the server knows users, and let this call pass",
-            "calls of naming may be denied: this client does not log in",
+            "calls of naming may be denied: set --username, and NACOS_PASSWORD or --password-file",
         ),
-        (None, _) => Check::ok("auth", "everybody is let in"),
+        _ => Check::ok("auth", "everybody is let in"),
     })
 }
 

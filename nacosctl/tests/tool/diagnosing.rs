@@ -104,5 +104,5 @@ async fn a_server_that_lets_only_known_users_in_is_told() {
     Mock::given(matchers::any()).respond_with(ResponseTemplate::new(401)).mount(&closed).await;
     let report = ctl(&closed.address().to_string(), &["doctor", "--json"]).await.ended(1).json();
     let remedy = check(&report, "http")["remedy"].as_str().expect("a remedy").to_owned();
-    assert!(remedy.contains("does not log in"), "{report}");
+    assert!(remedy.contains("set --username"), "{report}");
 }

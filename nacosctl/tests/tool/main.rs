@@ -6,6 +6,7 @@ mod diagnosing;
 mod documented;
 mod explaining;
 mod failing;
+mod logging_in;
 mod looking;
 mod recorded;
 mod routing;

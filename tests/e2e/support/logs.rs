@@ -41,6 +41,11 @@ impl Logs {
         Self::capture_of("nacos_server_min")
     }
 
+    /// The same of everybody, the libraries below included.
+    pub(crate) fn capture_all() -> Self {
+        Self::capture_of("")
+    }
+
     fn capture_of(krate: &'static str) -> Self {
         let lines = Lines { krate, lines: Arc::default() };
         let subscriber = tracing_subscriber::registry().with(lines.clone());

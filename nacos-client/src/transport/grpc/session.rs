@@ -15,6 +15,7 @@ use super::{
     settings::GrpcSettings,
     traffic::Traffic,
 };
+use crate::auth::{LoginError, Token};
 use crate::transport::{Call, CallError, Epoch, LinkError, LinkFault, Refusal, Reply, Session, SessionInfo};
 
 /// Calls in flight per connection. Enough to keep a server busy; few enough that a slow one is not buried.
@@ -139,7 +140,39 @@ impl Inner {
             return Err(CallError::Unsupported { needs: requests::PERSISTENT_SINCE });
         }
         let Ok(_permit) = self.life.permits.acquire().await else { return Err(self.life.over().await) };
-        let frame = match self.encode(call) {
+        if self.settings.auth.is_off() {
+            return self.send(call, None).await.map_err(CallError::without_login);
+        }
+        // Boxed so that it does not make every call larger.
+        Box::pin(self.send_as_user(call)).await
+    }
+
+    /// With a token, and once more with a newer one if the server denies it.
+    async fn send_as_user(&self, call: &Call) -> Result<Reply, CallError> {
+        let auth = &self.settings.auth;
+        let Some(token) = self.unless_over(auth.pass()).await? else { return self.send(call, None).await };
+        match self.send(call, Some(&token)).await {
+            Err(denied) if denied.is_denial() => {
+                let Some(newer) = self.unless_over(auth.renewed(&token)).await? else { return Err(denied) };
+                let result = self.send(call, Some(&newer)).await;
+                auth.made_again(&newer, result.as_ref().is_err_and(CallError::is_denial));
+                result
+            }
+            result => result,
+        }
+    }
+
+    /// Waits for a token, but not longer than the connection lives.
+    async fn unless_over<T>(&self, token: impl Future<Output = Result<T, LoginError>>) -> Result<T, CallError> {
+        tokio::select! {
+            biased;
+            token = token => token.map_err(CallError::Login),
+            over = self.life.over() => Err(over),
+        }
+    }
+
+    async fn send(&self, call: &Call, token: Option<&Token>) -> Result<Reply, CallError> {
+        let frame = match self.encode(call, token) {
             Ok(frame) => frame,
             Err(error) => return Err(self.failed(error).await),
         };
@@ -151,11 +184,14 @@ impl Inner {
         }
     }
 
-    /// The bytes of the request, made once for all attempts.
-    fn encode(&self, call: &Call) -> Result<Bytes, RpcError> {
-        let request = requests::encode(call, &self.settings.namespace)
+    /// The bytes of the request, made once for all attempts with this token.
+    fn encode(&self, call: &Call, token: Option<&Token>) -> Result<Bytes, RpcError> {
+        let mut request = requests::encode(call, &self.settings.namespace)
             .with_client_ip(&*self.client_ip)
             .with_header("app", &*self.settings.app_name);
+        if let Some(token) = token {
+            request = request.with_header("accessToken", token.text());
+        }
         framed(&request)
     }
 
@@ -217,6 +253,7 @@ fn handled(result: &Result<Reply, CallError>) -> bool {
         Err(
             CallError::Link(_)
             | CallError::Unreachable(_)
+            | CallError::Login(_)
             | CallError::Decode(_)
             | CallError::Oversized { .. }
             | CallError::Unsupported { .. },

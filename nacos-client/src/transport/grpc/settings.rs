@@ -2,11 +2,13 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use crate::servers::ServerList;
+use crate::{auth::Auth, servers::ServerList};
 
 /// What a gRPC transport is told about its client; taken as valid.
 #[derive(Debug, Clone)]
 pub(crate) struct GrpcSettings {
+    /// The login.
+    pub(crate) auth: Auth,
     /// The servers.
     pub(crate) servers: ServerList,
     /// Namespace id of all calls; `public` for the default one, never empty.

@@ -140,7 +140,7 @@ impl Supervisor {
         let servers = Arc::clone(&self.context.servers);
         let (request, limit) = (self.writer.state(), self.context.settings.limits.read);
         self.seeking = Some(Box::pin(async move {
-            let asked = servers.ask(&request, limit, verdict::state).await;
+            let asked = servers.ask_openly(&request, limit, verdict::state).await;
             asked.map(|((), place)| place).map_err(not_found)
         }));
     }
@@ -232,8 +232,9 @@ fn not_found(refused: Refused) -> LinkError {
             let (code, message) = (refusal.code, Arc::from(refusal.message));
             LinkFault::SetupRefused { code, message }.at(&server)
         }
-        other @ (CallError::Decode(_) | CallError::Oversized { .. } | CallError::Unsupported { .. }) => {
-            LinkFault::Protocol(Arc::from(other.to_string())).at(&server)
-        }
+        other @ (CallError::Decode(_)
+        | CallError::Login(_)
+        | CallError::Oversized { .. }
+        | CallError::Unsupported { .. }) => LinkFault::Protocol(Arc::from(other.to_string())).at(&server),
     }
 }

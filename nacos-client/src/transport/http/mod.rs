@@ -28,11 +28,9 @@ mod transport;
 mod verdict;
 mod wire;
 
-#[cfg(feature = "maintain")]
 pub(crate) use query::Query;
 pub(crate) use settings::{HttpLimits, HttpSettings};
 pub(crate) use transport::HttpTransport;
-#[cfg(feature = "maintain")]
 pub(crate) use verdict::said;
 
 #[cfg(test)]

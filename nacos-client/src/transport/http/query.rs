@@ -11,7 +11,8 @@ const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b
 #[derive(Debug)]
 pub(crate) struct Query {
     text: String,
-    separator: char,
+    /// What goes before the next parameter.
+    separator: Option<char>,
 }
 
 impl Query {
@@ -19,7 +20,12 @@ impl Query {
     pub(crate) fn of(path: &str) -> Self {
         let mut text = String::with_capacity(256);
         text.push_str(path);
-        Self { text, separator: '?' }
+        Self { text, separator: Some('?') }
+    }
+
+    /// Parameters of a form body.
+    pub(crate) const fn form() -> Self {
+        Self { text: String::new(), separator: None }
     }
 
     /// Adds one parameter.
@@ -38,20 +44,15 @@ impl Query {
     }
 
     fn begin(&mut self, name: &str) {
-        self.text.push(self.separator);
+        self.text.extend(self.separator);
         self.text.push_str(name);
         self.text.push('=');
-        self.separator = '&';
+        self.separator = Some('&');
     }
 
     pub(crate) fn finish(self) -> String {
         self.text
     }
-}
-
-/// A form of one parameter.
-pub(super) fn form(name: &str, value: &str) -> String {
-    format!("{name}={}", utf8_percent_encode(value, RESERVED))
 }
 
 #[cfg(test)]
@@ -62,6 +63,6 @@ mod tests {
     fn what_is_reserved_is_encoded() {
         let query = Query::of("/p").with("name", "G@@a b+c&d=é%").with_plain("port", 80).finish();
         assert_eq!(query, "/p?name=G%40%40a%20b%2Bc%26d%3D%C3%A9%25&port=80");
-        assert_eq!(form("beat", "{\"a\":1}"), "beat=%7B%22a%22%3A1%7D");
+        assert_eq!(Query::form().with("beat", "{\"a\":1}").with("b", "&").finish(), "beat=%7B%22a%22%3A1%7D&b=%26");
     }
 }

@@ -9,10 +9,7 @@ use bytes::Bytes;
 use http::Method;
 use nacos_proto::http::BeatInfo;
 
-use super::{
-    query::{Query, form},
-    server::Request,
-};
+use super::{query::Query, server::Request};
 use crate::model::{Instance, ServiceKey};
 
 const INSTANCE: &str = "/v1/ns/instance";
@@ -74,7 +71,7 @@ impl Writer {
             ..BeatInfo::default()
         };
         let json = serde_json::to_string(&beat).unwrap_or_default();
-        Request { form: Bytes::from(form("beat", &json)), ..self.light_beat(key, instance) }
+        Request { form: Bytes::from(Query::form().with("beat", &json).finish()), ..self.light_beat(key, instance) }
     }
 
     /// Asks for the list of a service, and for pushes of it if there is a target.

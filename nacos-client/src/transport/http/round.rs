@@ -14,6 +14,7 @@ use super::{
     wire::Ends,
 };
 use crate::{
+    auth::{Auth, Token},
     servers::Rotation,
     transport::{CallError, Refusal, RefusalShape},
 };
@@ -23,6 +24,7 @@ use nacos_proto::code;
 #[derive(Debug)]
 pub(super) struct Servers {
     list: Vec<Server>,
+    auth: Auth,
     ring: Mutex<Ring>,
     start: Instant,
     /// Whether anybody serves.
@@ -60,11 +62,11 @@ impl Refused {
 
 impl Servers {
     /// A round over `list`, which is not empty, beginning at `first`.
-    pub(super) fn new(list: Vec<Server>, first: usize) -> Self {
+    pub(super) fn new(list: Vec<Server>, auth: Auth, first: usize) -> Self {
         let rotation = Rotation::new(list.len(), first);
         let first = first % list.len().max(1);
         let start = Instant::now();
-        Self { list, ring: Mutex::new(Ring { first, rotation }), start, pulse: Pulse::default() }
+        Self { list, auth, ring: Mutex::new(Ring { first, rotation }), start, pulse: Pulse::default() }
     }
 
     /// The entry of the server that is asked first.
@@ -73,12 +75,46 @@ impl Servers {
         self.list.get(first).map_or_else(|| Arc::from(""), |server| Arc::clone(&server.name))
     }
 
-    /// Puts `request` to one server after the other, each at most for `limit`, until `judge` takes an answer or finds it final.
+    /// Puts `request` to one server after the other, each at most for `limit`, until `judge` takes an answer or finds it final. With a token if this client
+    /// logs in, and once more with a newer one if it is denied.
     pub(super) async fn ask<T>(
         &self,
         request: &Request,
         limit: Duration,
         judge: impl Fn(&Answer) -> Result<T, Rejection>,
+    ) -> Result<(T, Place), Refused> {
+        let no_token = |error| Refused { error: CallError::Login(error), server: self.first() };
+        let Some(token) = self.auth.pass().await.map_err(no_token)? else {
+            let asked = self.ask_with(request, None, limit, &judge).await;
+            return asked.map_err(|refused| Refused { error: refused.error.without_login(), ..refused });
+        };
+        match self.ask_with(request, Some(&token), limit, &judge).await {
+            Err(denied) if denied.error.is_denial() => {
+                let Some(newer) = self.auth.renewed(&token).await.map_err(no_token)? else { return Err(denied) };
+                let result = self.ask_with(request, Some(&newer), limit, &judge).await;
+                self.auth.made_again(&newer, result.as_ref().is_err_and(|refused| refused.error.is_denial()));
+                result
+            }
+            result => result,
+        }
+    }
+
+    /// The same once and without a token, for what servers let everybody ask.
+    pub(super) async fn ask_openly<T>(
+        &self,
+        request: &Request,
+        limit: Duration,
+        judge: impl Fn(&Answer) -> Result<T, Rejection>,
+    ) -> Result<(T, Place), Refused> {
+        self.ask_with(request, None, limit, &judge).await
+    }
+
+    async fn ask_with<T>(
+        &self,
+        request: &Request,
+        token: Option<&Token>,
+        limit: Duration,
+        judge: &impl Fn(&Answer) -> Result<T, Rejection>,
     ) -> Result<(T, Place), Refused> {
         let order = {
             let ring = self.ring();
@@ -87,7 +123,7 @@ impl Servers {
         let mut worst: Option<(Weight, Refused)> = None;
         for index in order {
             let Some(server) = self.list.get(index) else { continue };
-            let exchange = server.exchange(request, limit).await;
+            let exchange = server.exchange(request, token, limit).await;
             let (error, weight) = match exchange {
                 Ok(answer) => match judge(&answer) {
                     Ok(value) => {

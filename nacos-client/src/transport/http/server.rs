@@ -13,6 +13,7 @@ use hyper_util::{
 
 use super::wire::{Dial, Ends, PoolTasks};
 use crate::{
+    auth::Token,
     servers::{ContextPath, ServerAddress},
     transport::{LinkError, LinkFault},
 };
@@ -100,18 +101,23 @@ impl Server {
     /// # Cancel safety
     ///
     /// Dropping the future closes the connection the request went by; whether the server acts on it is then unknown.
-    pub(super) async fn exchange(&self, request: &Request, limit: Duration) -> Result<Answer, Failure> {
-        match tokio::time::timeout(limit, self.exchange_in_time(request)).await {
+    pub(super) async fn exchange(
+        &self,
+        request: &Request,
+        token: Option<&Token>,
+        limit: Duration,
+    ) -> Result<Answer, Failure> {
+        match tokio::time::timeout(limit, self.exchange_in_time(request, token)).await {
             Ok(result) => result,
             Err(_) => Err(Failure::Link(LinkFault::CallTimeout(limit).at(&self.name))),
         }
     }
 
-    async fn exchange_in_time(&self, request: &Request) -> Result<Answer, Failure> {
+    async fn exchange_in_time(&self, request: &Request, token: Option<&Token>) -> Result<Answer, Failure> {
         let uri = self.uri(request).ok_or(Failure::Unsendable)?;
-        let response = match self.send(request, &uri).await {
+        let response = match self.send(request, token, &uri).await {
             // A server may close a kept connection in the moment in which it is used. All requests may be repeated.
-            Err(error) if !error.is_connect() => self.send(request, &uri).await,
+            Err(error) if !error.is_connect() => self.send(request, token, &uri).await,
             other => other,
         };
         self.read(response.map_err(|error| Failure::Link(self.broken(error)))?).await
@@ -122,13 +128,16 @@ impl Server {
         Uri::builder().scheme("http").authority(self.authority.clone()).path_and_query(path).build().ok()
     }
 
-    async fn send(&self, request: &Request, uri: &Uri) -> Result<Response<Incoming>, Error> {
+    async fn send(&self, request: &Request, token: Option<&Token>, uri: &Uri) -> Result<Response<Incoming>, Error> {
         let mut message = http::Request::new(Full::new(request.form.clone()));
         *message.method_mut() = request.method.clone();
         *message.uri_mut() = uri.clone();
         *message.headers_mut() = self.headers.clone();
         if !request.form.is_empty() {
             message.headers_mut().insert(header::CONTENT_TYPE, FORM);
+        }
+        if let Some(token) = token {
+            message.headers_mut().insert(header::AUTHORIZATION, token.header());
         }
         self.client.request(message).await
     }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use crate::{
+    auth::Auth,
     config::UdpPush,
     servers::{ContextPath, ServerList},
 };
@@ -10,6 +11,8 @@ use crate::{
 /// What an HTTP transport is told about its client; taken as valid.
 #[derive(Debug, Clone)]
 pub(crate) struct HttpSettings {
+    /// The login.
+    pub(crate) auth: Auth,
     /// The servers.
     pub(crate) servers: ServerList,
     /// The path below which servers serve HTTP whose entry names none.

@@ -79,7 +79,7 @@ impl HttpTransport {
                 PoolTasks { tasks: self.tasks.tracker().clone(), runtime: runtime.clone(), stop: self.hang_up.clone() };
             Server::new(address, &settings.context_path, settings.max_message_size, dial, tasks)
         });
-        Servers::new(servers.collect(), rng.usize(..settings.servers.len().max(1)))
+        Servers::new(servers.collect(), settings.auth.clone(), rng.usize(..settings.servers.len().max(1)))
     }
 }
 

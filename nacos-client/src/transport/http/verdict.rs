@@ -38,11 +38,7 @@ pub(super) fn success(answer: &Answer) -> Result<&[u8], Rejection> {
             );
             Rejection::Away(CallError::Decode(text))
         }
-        401 | 403 => {
-            let message = format!("{}: the server lets only known users in, and this client does not log in", said());
-            let refusal = Refusal { code: code::NO_RIGHT, message, shape: RefusalShape::Status };
-            Rejection::Final(CallError::Refused(refusal))
-        }
+        401 | 403 => Rejection::Final(refused(code::NO_RIGHT)),
         404 | 405 | 501 => Rejection::Final(CallError::Unsupported { needs: SINCE }),
         410 => {
             let message = format!("{}: the server has retired this part of its HTTP API, use gRPC", said());

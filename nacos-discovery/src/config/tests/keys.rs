@@ -3,6 +3,8 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
+use nacos_client::Credentials;
+
 use super::{error, read};
 use crate::config::{DiscoveryConfig, DiscoveryConfigBuilder, DiscoveryConfigError, IpType, ShutdownMode};
 
@@ -95,8 +97,6 @@ const WITHOUT_EFFECT: &[(&str, &str)] = &[
 
 /// Keys of features that are not built in, with the feature.
 const NOT_BUILT_IN: &[(&str, &str)] = &[
-    ("username", "login"),
-    ("password", "login"),
     ("access-key", "cloud keys"),
     ("secret-key", "cloud keys"),
     ("ram-role-name", "cloud keys"),
@@ -185,9 +185,7 @@ fn a_key_without_effect_is_told_once() {
 
 #[test]
 fn a_key_whose_feature_is_not_built_in_is_an_error_that_names_it() {
-    let shared = [("spring.cloud.nacos.username", "login"), ("spring.cloud.nacos.password", "login")];
-    let own = NOT_BUILT_IN.iter().map(|(suffix, feature)| (format!("{PREFIX}{suffix}"), *feature));
-    for (key, feature) in own.chain(shared.map(|(key, feature)| (key.to_owned(), feature))) {
+    for (key, feature) in NOT_BUILT_IN.iter().map(|(suffix, feature)| (format!("{PREFIX}{suffix}"), *feature)) {
         for (way, builder) in ways(&key, "hunter2") {
             let message = error(read(builder.unwrap()));
             assert!(message.contains(feature) && message.contains(&key), "{way}: {message}");
@@ -199,6 +197,30 @@ fn a_key_whose_feature_is_not_built_in_is_an_error_that_names_it() {
     let key = format!("{PREFIX}naming-load-cache-at-start");
     let message = error(read(DiscoveryConfig::builder().property(&key, "true")));
     assert!(message.contains("on disk"), "{message}");
+}
+
+#[test]
+fn user_and_password_are_those_of_discovery_else_those_of_all_of_nacos() {
+    let logs_in = |pairs: &[(&str, &str)]| {
+        let builder =
+            pairs.iter().fold(DiscoveryConfig::builder(), |builder, (key, value)| builder.property(key, *value));
+        let config = read(builder).unwrap().0;
+        assert_eq!(config.client_config().unwrap().logs_in(), config.client().credentials.is_some());
+        config.client().credentials.clone()
+    };
+    let (user, password) = (format!("{PREFIX}username"), format!("{PREFIX}password"));
+    let (all_user, all_password) = ("spring.cloud.nacos.username", "spring.cloud.nacos.password");
+    let own = [(&*user, "app"), (&*password, "p w")];
+    assert_eq!(logs_in(&own), Some(Credentials::new("app", "p w")));
+    assert_eq!(logs_in(&[(all_user, "all"), (all_password, "q")]), Some(Credentials::new("all", "q")));
+    assert_eq!(
+        logs_in(&[own[0], own[1], (all_user, "all"), (all_password, "q")]),
+        Some(Credentials::new("app", "p w"))
+    );
+    assert_eq!(logs_in(&[own[0], (all_password, "q")]), Some(Credentials::new("app", "q")));
+    // As placeholders with an empty default leave it.
+    assert_eq!(logs_in(&[(&user, ""), (&password, "p")]), None);
+    assert_eq!(logs_in(&[]), None);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use tokio::sync::mpsc;
 
 use super::{Peer, Script, ScriptedServer};
 use crate::{
+    auth::Auth,
     model::{Instance, ServiceKey},
     servers::ServerList,
     transport::{
@@ -17,6 +18,7 @@ use crate::{
 /// Settings for the given servers, with the default times.
 pub(in crate::transport::grpc) fn settings(servers: &[&str]) -> GrpcSettings {
     GrpcSettings {
+        auth: Auth::default(),
         servers: ServerList::parse(servers, 1000).unwrap(),
         namespace: Arc::from("prod"),
         app_name: Arc::from("shop"),

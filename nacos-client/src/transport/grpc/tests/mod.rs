@@ -4,6 +4,7 @@ mod calls;
 mod dns;
 mod handshake;
 mod life_cycle;
+mod login;
 mod loss;
 mod moving;
 mod pushes;

@@ -4,6 +4,7 @@ use tokio::sync::mpsc;
 
 use super::Net;
 use crate::{
+    auth::Auth,
     config::UdpPush,
     model::{Instance, ServiceKey},
     servers::{ContextPath, ServerList},
@@ -18,6 +19,7 @@ pub(in crate::transport::http) fn settings(servers: &[&str]) -> HttpSettings {
     let mut quiet = UdpPush::DEFAULT;
     quiet.enabled = false;
     HttpSettings {
+        auth: Auth::default(),
         servers: ServerList::parse(servers, 1000).unwrap(),
         context_path: ContextPath::default(),
         namespace: Arc::from("prod"),

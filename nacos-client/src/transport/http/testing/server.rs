@@ -31,6 +31,9 @@ pub(in crate::transport::http) struct Asked {
     /// Method and path.
     pub(in crate::transport::http) what: String,
     pub(in crate::transport::http) query: BTreeMap<String, String>,
+    /// The form body.
+    pub(in crate::transport::http) form: BTreeMap<String, String>,
+    pub(in crate::transport::http) authorization: Option<String>,
     /// The content of a full beat.
     pub(in crate::transport::http) beat: Option<Value>,
 }
@@ -50,6 +53,10 @@ impl Asked {
 
     pub(in crate::transport::http) fn is_probe(&self) -> bool {
         self.what == "GET /nacos/v1/ns/operator/metrics"
+    }
+
+    pub(in crate::transport::http) fn is_login(&self) -> bool {
+        self.what.starts_with("POST /nacos/") && self.what.ends_with("/login")
     }
 
     pub(in crate::transport::http) fn port(&self) -> u16 {
@@ -229,12 +236,15 @@ async fn read(server: String, request: Request<Incoming>) -> Asked {
     let query = pairs(head.uri.query().unwrap_or_default());
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
     let form = pairs(std::str::from_utf8(&body).unwrap());
+    let authorization = head.headers.get("authorization").map(|value| value.to_str().unwrap().to_owned());
     Asked {
         at: Instant::now(),
+        authorization,
         server,
         what: format!("{} {}", head.method, head.uri.path()),
         query,
         beat: form.get("beat").map(|json| serde_json::from_str(json).unwrap()),
+        form,
     }
 }
 

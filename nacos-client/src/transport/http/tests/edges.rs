@@ -85,7 +85,7 @@ async fn a_denial_says_what_to_do() {
     let error = registers_with(ResponseTemplate::new(403).set_body_raw(page, "application/json")).await.unwrap_err();
     assert_eq!(error.class(), CallClass::Unauthorized);
     let text = error.to_string();
-    assert!(text.contains("user not found!") && text.contains("log in"), "{text}");
+    assert!(text.contains("user not found!") && text.contains("set username and password"), "{text}");
 }
 
 #[tokio::test]

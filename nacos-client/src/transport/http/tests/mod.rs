@@ -2,4 +2,5 @@ mod beats;
 mod calls;
 mod edges;
 mod epochs;
+mod login;
 mod rounds;

@@ -1,0 +1,26 @@
+use crate::{ClientConfig, Credentials, LoginError, NamingService, auth::Token};
+
+#[test]
+fn cg47_nothing_shows_a_password_or_a_token() {
+    let builder = ClientConfig::builder().servers(["127.0.0.1"]).username("nacos").password("hunter2");
+    let config = builder.clone().build().unwrap();
+    let naming = NamingService::builder().servers(["127.0.0.1"]).username("nacos").password("hunter2");
+    let credentials = Credentials::new("nacos", "hunter2");
+    let token = Token::new(1, "hunter2").unwrap();
+    let shown = format!(
+        "{builder:?} {config:?} {naming:?} {:?} {credentials:?} {token:?} {:?}",
+        NamingService::new(config.clone()),
+        token.header()
+    );
+    assert!(!shown.contains("hunter2"), "{shown}");
+    assert!(shown.contains("nacos"), "the user may be seen");
+}
+
+#[test]
+fn cg47_a_server_that_repeats_the_password_is_not_quoted() {
+    let credentials = Credentials::new("nacos", "hunter2");
+    let message = credentials.hidden_in("wrong password hunter2 for nacos");
+    let error = LoginError::Refused { username: "nacos".to_owned(), status: 403, message };
+    assert!(!format!("{error} {error:?}").contains("hunter2"));
+    assert_eq!(Credentials::new("nacos", "").hidden_in("a text"), "a text");
+}
