@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use http::{Request, Response};
 use tower_service::Service;
 use tracing::{Level, Span, trace_span};
@@ -12,11 +10,10 @@ use super::{BadTarget, BalanceError, hash_key};
 use crate::route::RequestHead;
 use crate::{Downgrade, Endpoints, NoInstance, PickContext, Picked, RouteTaken, Tried};
 
-/// A request and the service it is for.
+/// A request for a service.
 #[derive(Debug)]
 pub(super) struct Aimed<B> {
     pub(super) request: Request<B>,
-    pub(super) endpoints: Arc<Endpoints>,
     pub(super) form: Form,
     pub(super) observer: Observer,
     pub(super) attempt: u32,
@@ -25,12 +22,16 @@ pub(super) struct Aimed<B> {
 impl<B> Aimed<B> {
     /// Picks an instance and calls `inner`, which is ready, in one go: between the two nobody is waited for, so that no
     /// list can come between them that this request would have to know of.
-    pub(super) fn send<S, R>(mut self, inner: &mut S) -> Result<(S::Future, Running), BalanceError>
+    pub(super) fn send<S, R>(
+        mut self,
+        endpoints: &Endpoints,
+        inner: &mut S,
+    ) -> Result<(S::Future, Running), BalanceError>
     where
         S: Service<Request<B>, Response = Response<R>>,
     {
         let mut route = None;
-        let picked = self.pick(&mut route);
+        let picked = self.pick(endpoints, &mut route);
         if let Some(route) = &route {
             self.observer.routed(route);
         }
@@ -38,9 +39,9 @@ impl<B> Aimed<B> {
             Ok(picked) => picked,
             Err(error) => return Err(self.fail(error)),
         };
-        let span = self.span(&picked, route.as_ref());
-        let Self { mut request, endpoints, form, mut observer, .. } = self;
-        rewrite(&mut request, form, picked.target(), &endpoints);
+        let span = self.span(endpoints, &picked, route.as_ref());
+        let Self { mut request, form, mut observer, .. } = self;
+        rewrite(&mut request, form, picked.target(), endpoints);
         observer.selected(picked.endpoint());
         let running = Running::new(picked, observer, span, endpoints.settings().completion());
         let future = {
@@ -58,8 +59,8 @@ impl<B> Aimed<B> {
     }
 
     /// `route` is filled only where somebody wants to know: that allocates.
-    fn pick(&self, route: &mut Option<RouteTaken>) -> Result<Picked, BalanceError> {
-        let rules = self.endpoints.settings().requests();
+    fn pick(&self, endpoints: &Endpoints, route: &mut Option<RouteTaken>) -> Result<Picked, BalanceError> {
+        let rules = endpoints.settings().requests();
         let mut cx = PickContext::new().for_request(RequestHead::from(&self.request));
         if self.observer.is_heard() || tracing::enabled!(Level::TRACE) {
             cx = cx.telling(route);
@@ -72,29 +73,18 @@ impl<B> Aimed<B> {
             cx = cx.tls_only();
         }
         let Some(tried) = self.request.extensions().get::<Tried>() else {
-            return self.endpoints.pick(&mut cx).map_err(|error| self.none(error, tls));
+            return endpoints.pick(&mut cx).map_err(|error| none(endpoints, error, tls));
         };
-        let picked = tried.with_nodes(|nodes| self.endpoints.pick(&mut cx.drawn(tried.draw()).without(nodes)));
-        let picked = picked.map_err(|error| self.none(error, tls))?;
+        let picked = tried.with_nodes(|nodes| endpoints.pick(&mut cx.drawn(tried.draw()).without(nodes)));
+        let picked = picked.map_err(|error| none(endpoints, error, tls))?;
         tried.add(picked.endpoint());
         Ok(picked)
     }
 
-    /// Why there is none: for a request for TLS it may be the reason that nobody has it.
-    #[cold]
-    fn none(&self, error: NoInstance, tls: bool) -> BalanceError {
-        let all = if tls { self.endpoints.all() } else { Vec::new() };
-        let is_plain = |target: &crate::Target| target.scheme != http::uri::Scheme::HTTPS;
-        if !all.is_empty() && all.iter().all(|endpoint| is_plain(endpoint.target())) {
-            return BadTarget::NotSecure { service: self.endpoints.service().clone() }.into();
-        }
-        error.into()
-    }
-
-    fn span(&self, picked: &Picked, route: Option<&RouteTaken>) -> Span {
+    fn span(&self, endpoints: &Endpoints, picked: &Picked, route: Option<&RouteTaken>) -> Span {
         let span = trace_span!(
             "balance",
-            service = %self.endpoints.service(),
+            service = %endpoints.service(),
             instance = %picked.target().authority,
             attempt = self.attempt,
             rule = tracing::field::Empty,
@@ -105,4 +95,15 @@ impl<B> Aimed<B> {
         }
         span
     }
+}
+
+/// Why there is none: for a request for TLS it may be the reason that nobody has it.
+#[cold]
+fn none(endpoints: &Endpoints, error: NoInstance, tls: bool) -> BalanceError {
+    let all = if tls { endpoints.all() } else { Vec::new() };
+    let is_plain = |target: &crate::Target| target.scheme != http::uri::Scheme::HTTPS;
+    if !all.is_empty() && all.iter().all(|endpoint| is_plain(endpoint.target())) {
+        return BadTarget::NotSecure { service: endpoints.service().clone() }.into();
+    }
+    error.into()
 }

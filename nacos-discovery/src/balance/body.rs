@@ -1,4 +1,3 @@
-use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
@@ -26,7 +25,7 @@ pin_project! {
 impl<B> Tracked<B> {
     /// A body that nobody waits for.
     pub(super) const fn untracked(body: B) -> Self {
-        Self { body, reading: Reading { stage: Stage::Ended } }
+        Self { body, reading: Reading { call: None, begun: false } }
     }
 
     /// The body as the client below made it. The call, if it has not ended, ends as if this were dropped.
@@ -45,7 +44,7 @@ impl<B: Body> Tracked<B> {
         if expected == Expected::Known(Reply::Fine) {
             running.works();
         }
-        Self { body, reading: Reading { stage: Stage::Unread(running, expected) } }
+        Self { body, reading: Reading { call: Some((running, expected)), begun: false } }
     }
 }
 
@@ -55,7 +54,7 @@ impl<B: Body> Body for Tracked<B> {
 
     fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
         let mut this = self.project();
-        this.reading.begin();
+        this.reading.begun = true;
         let frame = ready!(this.body.as_mut().poll_frame(cx));
         this.reading.advance(&frame, || this.body.is_end_stream());
         Poll::Ready(frame)
@@ -73,63 +72,50 @@ impl<B: Body> Body for Tracked<B> {
 /// How far the answer of a call was read. Dropping it ends the call, if nothing has.
 #[derive(Debug)]
 struct Reading {
-    stage: Stage,
-}
-
-#[derive(Debug)]
-enum Stage {
-    /// Nobody asked for it. → `Begun` when somebody does.
-    Unread(Running, Expected),
-    /// → `Ended` with the end of the body.
-    Begun(Running, Expected),
-    /// The call has ended.
-    Ended,
+    /// Until the call has ended.
+    call: Option<(Running, Expected)>,
+    /// Whether somebody asked for a part of the body.
+    begun: bool,
 }
 
 impl Reading {
-    fn take(&mut self) -> Stage {
-        mem::replace(&mut self.stage, Stage::Ended)
-    }
-
-    /// Somebody asks for a part of it.
-    fn begin(&mut self) {
-        if let Stage::Unread(..) = self.stage
-            && let Stage::Unread(running, expected) = self.take()
-        {
-            self.stage = Stage::Begun(running, expected);
+    /// A part of it came.
+    fn advance<D, E>(&mut self, frame: &Option<Result<Frame<D>, E>>, is_last: impl FnOnce() -> bool) {
+        let Some((running, expected)) = &mut self.call else { return };
+        match frame {
+            None => self.end(Running::ended),
+            Some(Err(_)) => {
+                self.end(|running, _| running.failed(Outcome::Transport(TransportFailure::Broken), None));
+            }
+            Some(Ok(frame)) => {
+                let trailers = frame.trailers_ref();
+                if let Some(trailers) = trailers {
+                    *expected = expected.with_trailers(trailers);
+                }
+                if trailers.is_some() || is_last() {
+                    self.end(Running::ended);
+                } else if *expected == Expected::InTrailers {
+                    // A stream of gRPC may go on for days before its trailers come.
+                    running.works();
+                }
+            }
         }
     }
 
-    /// A part of it came.
-    fn advance<D, E>(&mut self, frame: &Option<Result<Frame<D>, E>>, is_last: impl FnOnce() -> bool) {
-        let Stage::Begun(running, expected) = self.take() else { return };
-        match frame {
-            None => running.ended(expected),
-            Some(Err(_)) => running.failed(Outcome::Transport(TransportFailure::Broken), None),
-            Some(Ok(frame)) => {
-                let trailers = frame.trailers_ref();
-                let expected = trailers.map_or(expected, |trailers| expected.with_trailers(trailers));
-                if trailers.is_some() || is_last() {
-                    running.ended(expected);
-                } else {
-                    // A stream of gRPC may go on for days before its trailers come.
-                    if expected == Expected::InTrailers {
-                        running.works();
-                    }
-                    self.stage = Stage::Begun(running, expected);
-                }
-            }
+    fn end(&mut self, how: impl FnOnce(Running, Expected)) {
+        if let Some((running, expected)) = self.call.take() {
+            how(running, expected);
         }
     }
 }
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        match self.take() {
-            Stage::Unread(running, expected @ Expected::Known(_)) => running.ended_by_head(expected),
-            Stage::Begun(running, expected) if expected.is_bad() => running.ended(expected),
+        match self.call {
+            Some((_, Expected::Known(_))) if !self.begun => self.end(Running::ended_by_head),
+            Some((_, expected)) if self.begun && expected.is_bad() => self.end(Running::ended),
             // What is dropped here is cancelled.
-            Stage::Unread(..) | Stage::Begun(..) | Stage::Ended => {}
+            Some(_) | None => {}
         }
     }
 }

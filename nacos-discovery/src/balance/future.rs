@@ -11,10 +11,10 @@ use pin_project_lite::pin_project;
 use tower_service::Service;
 
 use super::aimed::Aimed;
+use super::outcome::Judge;
 use super::running::Running;
-use super::shared::Shared;
 use super::{BalanceError, ServedBy, Tracked};
-use crate::{Completion, NoInstance, Outcome, TransportFailure};
+use crate::{Completion, Endpoints, NoInstance, Outcome, TransportFailure};
 
 pin_project! {
     /// The response of [`crate::Balance`]. Dropping it gives the call up: the instance no longer has it in flight, and
@@ -26,7 +26,7 @@ pin_project! {
     {
         #[pin]
         state: State<S::Future, S, B>,
-        layer: Arc<Shared>,
+        judge: Judge,
     }
 }
 
@@ -46,28 +46,29 @@ pin_project! {
 struct Held<S, B> {
     inner: S,
     aimed: Aimed<B>,
+    endpoints: Arc<Endpoints>,
 }
 
 impl<S, B> BalanceFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    pub(super) fn waiting(inner: S, aimed: Aimed<B>, layer: Arc<Shared>) -> Self {
-        let endpoints = Arc::clone(&aimed.endpoints);
-        let ready = Box::pin(async move { endpoints.ready().await });
-        Self { state: State::Waiting { ready, held: Some(Box::new(Held { inner, aimed })) }, layer }
+    pub(super) fn waiting(inner: S, aimed: Aimed<B>, endpoints: Arc<Endpoints>, judge: Judge) -> Self {
+        let service = Arc::clone(&endpoints);
+        let ready = Box::pin(async move { service.ready().await });
+        Self { state: State::Waiting { ready, held: Some(Box::new(Held { inner, aimed, endpoints })) }, judge }
     }
 
-    pub(super) fn calling(future: S::Future, running: Running, layer: &Arc<Shared>) -> Self {
-        Self { state: State::Calling { future, running: Some(running), host: None }, layer: Arc::clone(layer) }
+    pub(super) const fn calling(future: S::Future, running: Running, judge: Judge) -> Self {
+        Self { state: State::Calling { future, running: Some(running), host: None }, judge }
     }
 
-    pub(super) fn passing(future: S::Future, host: Option<Box<str>>, layer: &Arc<Shared>) -> Self {
-        Self { state: State::Calling { future, running: None, host }, layer: Arc::clone(layer) }
+    pub(super) const fn passing(future: S::Future, host: Option<Box<str>>, judge: Judge) -> Self {
+        Self { state: State::Calling { future, running: None, host }, judge }
     }
 
-    pub(super) const fn failed(error: BalanceError, layer: Arc<Shared>) -> Self {
-        Self { state: State::Failed { error: Some(error) }, layer }
+    pub(super) const fn failed(error: BalanceError, judge: Judge) -> Self {
+        Self { state: State::Failed { error: Some(error) }, judge }
     }
 }
 
@@ -93,8 +94,8 @@ where
                     let result = ready!(future.poll(cx));
                     drop(entered);
                     return Poll::Ready(match result {
-                        Ok(response) => Ok(this.layer.answered(response, running.take())),
-                        Err(error) => Err(this.layer.failed(error.into(), running.take(), host.take())),
+                        Ok(response) => Ok(this.judge.answered(response, running.take())),
+                        Err(error) => Err(this.judge.failed(error.into(), running.take(), host.take())),
                     });
                 }
                 StateProjection::Failed { error } => {
@@ -112,9 +113,9 @@ where
     S: Service<Request<B>, Response = Response<R>>,
 {
     fn send(self, arrived: Result<(), NoInstance>) -> State<S::Future, S, B> {
-        let Self { mut inner, aimed } = self;
+        let Self { mut inner, aimed, endpoints } = self;
         let sent = match arrived {
-            Ok(()) => aimed.send(&mut inner),
+            Ok(()) => aimed.send(&endpoints, &mut inner),
             Err(error) => Err(aimed.fail(error)),
         };
         match sent {
@@ -124,14 +125,14 @@ where
     }
 }
 
-impl Shared {
+impl Judge {
     /// The head of an answer is there.
     fn answered<R: Body>(&self, mut response: Response<R>, running: Option<Running>) -> Response<Tracked<R>> {
         let Some(mut running) = running else { return response.map(Tracked::untracked) };
         let status = response.status();
         running.answered(status);
         response.extensions_mut().insert(ServedBy::new(Arc::clone(running.picked().endpoint())));
-        let expected = self.judge.head(status, response.headers());
+        let expected = self.head(status, response.headers());
         // What is spoken on a connection after its protocol was switched is no body of ours.
         if running.completion() == Completion::Headers || status == StatusCode::SWITCHING_PROTOCOLS {
             running.ended_by_head(expected);
@@ -147,11 +148,11 @@ impl Shared {
         running: Option<Running>,
         host: Option<Box<str>>,
     ) -> BalanceError {
-        let failure = self.judge.error(&*source);
+        let failure = self.error(&*source);
         let instance = running.as_ref().map(|running| running.instance().clone());
         if let Some(running) = running {
             // Whose body broke off, or who asked for what cannot be sent, says nothing of the instance.
-            let own = self.judge.is_of_caller(&*source);
+            let own = self.is_of_caller(&*source);
             let outcome = if own { Outcome::Cancelled } else { Outcome::Transport(failure) };
             running.failed(outcome, Some(&*source));
         }

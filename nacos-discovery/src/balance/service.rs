@@ -33,12 +33,10 @@ impl<S> Balance<S> {
     }
 }
 
-impl<S: Clone> Balance<S> {
-    /// The client that is ready. What stays is a clone, which is not: whatever the ready one has reserved goes with it.
-    fn take_ready(&mut self) -> S {
-        let clone = self.inner.clone();
-        mem::replace(&mut self.inner, clone)
-    }
+/// The client that is ready. What stays is a clone, which is not: whatever the ready one has reserved goes with it.
+fn take_ready<S: Clone>(inner: &mut S) -> S {
+    let clone = inner.clone();
+    mem::replace(inner, clone)
 }
 
 impl<S, B, R> Service<Request<B>> for Balance<S>
@@ -59,25 +57,26 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> BalanceFuture<S, B> {
-        let layer = &self.layer;
-        let sent = match layer.aim(request) {
+        let Self { inner, layer } = self;
+        let judge = layer.judge.clone();
+        // Nothing of the service is counted for a call: it stays while this is held.
+        let guard = layer.directory.guard();
+        let sent = match layer.aim(request, &guard) {
             Ok(Aim::Elsewhere(request)) => {
                 let host = bare_host(request.uri()).map(Box::from);
-                return BalanceFuture::passing(self.inner.call(request), host, layer);
+                return BalanceFuture::passing(inner.call(request), host, judge);
             }
-            Ok(Aim::Service(aimed)) if aimed.endpoints.is_known() => aimed.send(&mut self.inner),
-            Ok(Aim::Service(aimed)) => {
-                let layer = Arc::clone(layer);
-                return BalanceFuture::waiting(self.take_ready(), aimed, layer);
+            Ok(Aim::Service(aimed, endpoints)) if endpoints.is_known() => aimed.send(endpoints, inner),
+            Ok(Aim::Service(aimed, endpoints)) => {
+                return BalanceFuture::waiting(take_ready(inner), aimed, Arc::clone(endpoints), judge);
             }
             Err(error) => Err(error),
         };
         match sent {
-            Ok((future, running)) => BalanceFuture::calling(future, running, layer),
+            Ok((future, running)) => BalanceFuture::calling(future, running, judge),
             Err(error) => {
-                let layer = Arc::clone(layer);
-                drop(self.take_ready());
-                BalanceFuture::failed(error, layer)
+                drop(take_ready(inner));
+                BalanceFuture::failed(error, judge)
             }
         }
     }

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use http::Request;
 use nacos_client::ServiceKey;
+use papaya::Guard;
 
 use super::BalanceError;
 use super::aimed::Aimed;
@@ -26,15 +27,20 @@ pub(super) struct Shared {
 
 /// What a request is.
 #[derive(Debug)]
-pub(super) enum Aim<B> {
+pub(super) enum Aim<'g, B> {
     /// For a service.
-    Service(Aimed<B>),
+    Service(Aimed<B>, &'g Arc<Endpoints>),
     /// For somewhere else.
     Elsewhere(Request<B>),
 }
 
 impl Shared {
-    pub(super) fn aim<B>(&self, mut request: Request<B>) -> Result<Aim<B>, BalanceError> {
+    /// What a request is. The endpoints are there as long as the guard of the directory.
+    pub(super) fn aim<'g, B>(
+        &'g self,
+        mut request: Request<B>,
+        guard: &'g impl Guard,
+    ) -> Result<Aim<'g, B>, BalanceError> {
         let Destination::Service(named, form) = self.addressing.destination(&request)? else {
             return Ok(Aim::Elsewhere(request));
         };
@@ -43,7 +49,7 @@ impl Shared {
             Named::Name(name) => (self.group(), name),
             Named::Key(key) => (key.group(), key.name()),
         };
-        let endpoints = match self.directory.endpoints_named(group, name) {
+        let endpoints = match self.directory.look_up(group, name, guard) {
             Ok(endpoints) => endpoints,
             Err(error) => {
                 let error = error.into();
@@ -57,7 +63,7 @@ impl Shared {
             propagation.add_to(&mut request);
         }
         let observer = Observer::start(&self.hooks, endpoints.service(), &request, attempt);
-        Ok(Aim::Service(Aimed { request, endpoints, form, observer, attempt }))
+        Ok(Aim::Service(Aimed { request, form, observer, attempt }, endpoints))
     }
 
     pub(super) fn is_for_service<B>(&self, request: &Request<B>) -> bool {

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use arc_swap::ArcSwap;
 use futures_util::Stream;
 use nacos_client::ServiceKey;
+use papaya::Guard;
 use tokio::time::Instant;
 
 use super::discover::{Change, discover};
@@ -85,11 +86,29 @@ impl Directory {
     /// # Errors
     /// If the name is invalid or the source is shut down.
     pub fn endpoints_named(&self, group: &str, name: &str) -> Result<Arc<Endpoints>, DiscoveryError> {
+        self.look_up(group, name, &self.guard()).map(Arc::clone)
+    }
+
+    /// The same for a moment. Counting a reference to endpoints for each call would make threads wait for one another.
+    ///
+    /// # Errors
+    /// If the name is invalid or the source is shut down.
+    pub(crate) fn look_up<'g>(
+        &'g self,
+        group: &str,
+        name: &str,
+        guard: &'g impl Guard,
+    ) -> Result<&'g Arc<Endpoints>, DiscoveryError> {
         let named = Named::new(group, name);
-        match self.shared.find(&named) {
+        match self.shared.find(&named, guard) {
             Some(endpoints) => Ok(endpoints),
-            None => self.shared.add(&named),
+            None => self.shared.add(&named, guard),
         }
+    }
+
+    /// As long as it is held, everything stays that was looked up with it.
+    pub(crate) fn guard(&self) -> impl Guard + use<'_> {
+        self.shared.services.guard()
     }
 
     /// The services that are watched, sorted.
@@ -196,16 +215,19 @@ impl Shared {
         &self.source
     }
 
-    fn find(&self, named: &Named<'_>) -> Option<Arc<Endpoints>> {
-        let services = self.services.pin();
-        let endpoints = services.get(named)?;
+    fn find<'g>(&'g self, named: &Named<'_>, guard: &'g impl Guard) -> Option<&'g Arc<Endpoints>> {
+        let endpoints = self.services.get(named, guard)?;
         endpoints.mark_used();
-        Some(Arc::clone(endpoints))
+        Some(endpoints)
     }
 
-    fn add(self: &Arc<Self>, named: &Named<'_>) -> Result<Arc<Endpoints>, DiscoveryError> {
+    fn add<'g>(
+        self: &'g Arc<Self>,
+        named: &Named<'_>,
+        guard: &'g impl Guard,
+    ) -> Result<&'g Arc<Endpoints>, DiscoveryError> {
         let mut made = lock(&self.made);
-        if let Some(endpoints) = self.find(named) {
+        if let Some(endpoints) = self.find(named, guard) {
             return Ok(endpoints);
         }
         let service = named.key();
@@ -215,8 +237,8 @@ impl Shared {
             rerouting.commit();
         }
         endpoints.kept_by(Updater::spawn(&endpoints, self)?);
-        self.services.pin().insert(service, Arc::clone(&endpoints));
         made.add(&endpoints);
+        let endpoints = self.services.get_or_insert(service, endpoints, guard);
         drop(made);
         Ok(endpoints)
     }
@@ -230,7 +252,7 @@ impl Shared {
         if gone {
             tracing::debug!(service = %endpoints.service(), "idle, so it is not watched any longer");
             // The map drops it as soon as no look-up is under way, not some time later.
-            papaya::Guard::flush(&guard);
+            guard.flush();
         }
     }
 }

@@ -14,7 +14,8 @@ use crate::{Outcome, TransportFailure};
 /// Judges answers and errors: first those who know more, then by what is common.
 #[derive(Debug, Clone, Default)]
 pub(in crate::balance) struct Judge {
-    experts: Vec<Arc<dyn Classify>>,
+    /// `None` instead of no experts, so that a call without them clones nothing that is counted.
+    experts: Option<Arc<[Arc<dyn Classify>]>>,
 }
 
 /// What is known of an answer's outcome when its head is there.
@@ -28,13 +29,17 @@ pub(in crate::balance) enum Expected {
 
 impl Judge {
     pub(in crate::balance) fn add(&mut self, expert: Arc<dyn Classify>) {
-        self.experts.push(expert);
+        self.experts = Some(self.experts().cloned().chain([expert]).collect());
+    }
+
+    fn experts(&self) -> impl Iterator<Item = &Arc<dyn Classify>> {
+        self.experts.iter().flat_map(|experts| experts.iter())
     }
 
     /// What an error of the client below means.
     pub(in crate::balance) fn error(&self, error: &(dyn Error + 'static)) -> TransportFailure {
         let ask = |error: &(dyn Error + 'static)| {
-            self.experts.iter().find_map(|expert| expert.error(error)).or_else(|| failure(error))
+            self.experts().find_map(|expert| expert.error(error)).or_else(|| failure(error))
         };
         causes(error).find_map(ask).unwrap_or(TransportFailure::Broken)
     }
@@ -42,7 +47,7 @@ impl Judge {
     /// Whether the caller made the error, not the instance: the body of the request broke off, or the request cannot be sent.
     pub(in crate::balance) fn is_of_caller(&self, error: &(dyn Error + 'static)) -> bool {
         for error in causes(error) {
-            if self.experts.iter().any(|expert| expert.error(error).is_some()) {
+            if self.experts().any(|expert| expert.error(error).is_some()) {
                 return false;
             }
             if is_of_caller(error) {
@@ -54,7 +59,7 @@ impl Judge {
 
     /// What the head of an answer means.
     pub(in crate::balance) fn head(&self, status: StatusCode, headers: &HeaderMap) -> Expected {
-        let known = self.experts.iter().find_map(|expert| expert.reply(status, headers));
+        let known = self.experts().find_map(|expert| expert.reply(status, headers));
         if let Some(reply) = known {
             return Expected::Known(reply);
         }
