@@ -38,7 +38,7 @@ impl<B: Body> Tracked<B> {
     pub(super) fn new(body: B, running: Running, expected: Expected) -> Self {
         // Whoever sees that a body is at its end does not ask it for a frame.
         if body.is_end_stream() {
-            running.ended(expected);
+            running.ended_with_head(expected);
             return Self::untracked(body);
         }
         if expected == Expected::Known(Reply::Fine) {

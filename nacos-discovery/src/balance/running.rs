@@ -19,14 +19,15 @@ pub(super) struct Running {
     observer: Observer,
     span: Span,
     started: Instant,
-    /// From the start to the head of the answer.
-    to_head: Duration,
+    /// When the head of the answer was there; until then the same.
+    head: Instant,
     completion: Completion,
 }
 
 impl Running {
     pub(super) fn new(picked: Picked, observer: Observer, span: Span, completion: Completion) -> Self {
-        Self { picked, observer, span, started: Instant::now(), to_head: Duration::ZERO, completion }
+        let started = Instant::now();
+        Self { picked, observer, span, started, head: started, completion }
     }
 
     pub(super) fn enter(&self) -> Entered<'_> {
@@ -47,7 +48,7 @@ impl Running {
 
     /// The head of the answer is there.
     pub(super) fn answered(&mut self, status: StatusCode) {
-        self.to_head = self.started.elapsed();
+        self.head = Instant::now();
         self.observer.answered(status);
     }
 
@@ -63,10 +64,20 @@ impl Running {
         self.finish(outcome, now, None);
     }
 
+    /// The answer is nothing but its head, which came a moment ago.
+    pub(super) fn ended_with_head(self, expected: Expected) {
+        let (outcome, now) = (expected.outcome(self.to_head()), self.head);
+        self.finish(outcome, now, None);
+    }
+
     /// Nothing but the head of the answer counts.
     pub(super) fn ended_by_head(self, expected: Expected) {
-        let outcome = expected.outcome_of_head(self.to_head);
+        let outcome = expected.outcome_of_head(self.to_head());
         self.finish(outcome, Instant::now(), None);
+    }
+
+    fn to_head(&self) -> Duration {
+        self.head.duration_since(self.started)
     }
 
     /// There was no whole answer.

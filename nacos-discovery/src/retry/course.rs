@@ -39,26 +39,6 @@ where
     B: Body,
     B::Error: Into<BoxError>,
 {
-    /// The course and the request of its first attempt. `client` is asked whether it is ready before the second one.
-    pub(super) fn begin(client: S, request: Request<B>, scope: Scope) -> (Self, Request<ReplayBody<B>>) {
-        let began = Instant::now();
-        scope.budget().request(began);
-        let (head, body) = request.into_parts();
-        let settings = scope.settings();
-        let marked = head.extensions.get::<Idempotent>().is_some()
-            || settings.idempotency_header().is_some_and(|name| head.headers.contains_key(name));
-        // Of a request that goes elsewhere only if nothing of it was sent, nothing needs to be kept.
-        let limit = (marked || settings.repeats_method(&head.method)).then(|| settings.body_limit());
-        let body = BodySource::new(body, limit);
-        let tried = head.extensions.get::<Tried>().cloned().unwrap_or_default();
-        let tried_before = tried.len();
-        let rounds = settings.same_node_retries();
-        let attempt = Attempt::FIRST;
-        let course = Self { client, head, body, scope, marked, attempt, began, tried, tried_before, rounds };
-        let request = course.request();
-        (course, request)
-    }
-
     fn request(&self) -> Request<ReplayBody<B>> {
         let mut head = self.head.clone();
         head.extensions.insert(self.attempt);
@@ -125,6 +105,27 @@ where
     B: Body,
     B::Error: Into<BoxError>,
 {
+    /// The course and its first attempt. `client` is ready; before the second one it is asked again.
+    pub(super) fn begin(client: S, request: Request<B>, scope: Scope) -> (Self, S::Future) {
+        let began = Instant::now();
+        scope.budget().request(began);
+        let (head, body) = request.into_parts();
+        let settings = scope.settings();
+        let marked = head.extensions.get::<Idempotent>().is_some()
+            || settings.idempotency_header().is_some_and(|name| head.headers.contains_key(name));
+        // Of a request that goes elsewhere only if nothing of it was sent, nothing needs to be kept.
+        let limit = (marked || settings.repeats_method(&head.method)).then(|| settings.body_limit());
+        let body = BodySource::new(body, limit);
+        let tried = head.extensions.get::<Tried>().cloned().unwrap_or_default();
+        let tried_before = tried.len();
+        let rounds = settings.same_node_retries();
+        let attempt = Attempt::FIRST;
+        let mut course = Self { client, head, body, scope, marked, attempt, began, tried, tried_before, rounds };
+        let request = course.request();
+        let future = course.client.call(request);
+        (course, future)
+    }
+
     pub(super) fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.client.poll_ready(cx)
     }

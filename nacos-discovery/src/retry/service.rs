@@ -1,4 +1,7 @@
 use std::error::Error;
+#[cfg(any(feature = "hyper", feature = "reqwest"))]
+use std::future::poll_fn;
+use std::mem;
 use std::task::{Context, Poll};
 
 use http::{Request, Response};
@@ -20,6 +23,21 @@ impl<S> RetryNext<S> {
     pub(super) const fn new(inner: S, layer: RetryNextLayer) -> Self {
         Self { inner, layer }
     }
+
+    /// Sends a request through a clone of the client once that is ready. Its repetitions need no other clone.
+    #[cfg(any(feature = "hyper", feature = "reqwest"))]
+    pub(crate) async fn send<B, R>(&self, request: Request<B>) -> Result<Response<R>, BalanceError>
+    where
+        B: Body,
+        B::Error: Into<Box<dyn Error + Send + Sync>>,
+        S: Service<Request<ReplayBody<B>>, Response = Response<R>> + Clone,
+        S::Error: Into<Box<dyn Error + Send + Sync>>,
+        R: Body + Send + 'static,
+    {
+        let mut client = self.inner.clone();
+        poll_fn(|cx| client.poll_ready(cx)).await.map_err(|error| BalanceError::of(error.into()))?;
+        begin(&self.layer, client, request).await
+    }
 }
 
 impl<S, B, R> Service<Request<B>> for RetryNext<S>
@@ -38,16 +56,27 @@ where
         self.inner.poll_ready(cx).map_err(|error| BalanceError::of(error.into()))
     }
 
-    fn call(&mut self, mut request: Request<B>) -> RetryNextFuture<S, B> {
-        // Somebody above repeats it: two layers of two attempts would make four.
-        let repeated_above = request.extensions().get::<Attempt>().is_some();
-        let scope = self.layer.scope(&request);
-        self.layer.propagate(&mut request, &scope);
-        if repeated_above || scope.settings().attempts() == 1 {
-            return RetryNextFuture::once(self.inner.call(request.map(ReplayBody::once)));
-        }
-        // The clone is not ready, but is asked before it is used.
-        let (course, request) = Course::begin(self.inner.clone(), request, scope);
-        RetryNextFuture::repeating(self.inner.call(request), course)
+    fn call(&mut self, request: Request<B>) -> RetryNextFuture<S, B> {
+        // What stays is a clone, which is asked whether it is ready before it is used.
+        let clone = self.inner.clone();
+        begin(&self.layer, mem::replace(&mut self.inner, clone), request)
     }
+}
+
+/// Sends a request through a client that is ready.
+fn begin<S, B, R>(layer: &RetryNextLayer, mut client: S, mut request: Request<B>) -> RetryNextFuture<S, B>
+where
+    B: Body,
+    B::Error: Into<Box<dyn Error + Send + Sync>>,
+    S: Service<Request<ReplayBody<B>>, Response = Response<R>>,
+{
+    // Somebody above repeats it: two layers of two attempts would make four.
+    let repeated_above = request.extensions().get::<Attempt>().is_some();
+    let scope = layer.scope(&request);
+    layer.propagate(&mut request, &scope);
+    if repeated_above || scope.settings().attempts() == 1 {
+        return RetryNextFuture::once(client.call(request.map(ReplayBody::once)));
+    }
+    let (course, future) = Course::begin(client, request, scope);
+    RetryNextFuture::repeating(future, course)
 }

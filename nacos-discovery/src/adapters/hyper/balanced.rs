@@ -1,12 +1,10 @@
 use std::error::Error;
 use std::fmt;
-use std::future::poll_fn;
 
 use ::hyper::body::Incoming;
 use http::{Request, Response, Uri};
 use http_body::Body;
 use tower_layer::Layer;
-use tower_service::Service;
 
 use super::{HyperClient, HyperSettings};
 use crate::{Balance, BalanceError, BalanceLayer, Discovery, ReplayBody, RetryNext, RetryNextLayer, Tracked};
@@ -48,9 +46,7 @@ where
     /// # Cancel safety
     /// Dropping the future gives the request up, which may have been sent.
     pub async fn request(&self, request: Request<B>) -> Result<Response<Tracked<Incoming>>, BalanceError> {
-        let mut service = self.service.clone();
-        poll_fn(|cx| Service::<Request<B>>::poll_ready(&mut service, cx)).await?;
-        service.call(request).await
+        self.service.send(request).await
     }
 
     /// Sends a `GET` request without a body.

@@ -1,8 +1,6 @@
-use std::future::poll_fn;
 
 use ::reqwest::{Client, IntoUrl, Method, Request, Response};
 use tower_layer::Layer;
-use tower_service::Service;
 
 use super::{BalancedRequest, ReqwestService, set_aside};
 use crate::{Balance, BalanceError, BalanceLayer, Discovery, RetryNext, RetryNextLayer};
@@ -92,9 +90,7 @@ impl ReqwestBalanced {
         mut request: http::Request<::reqwest::Body>,
     ) -> Result<Response, BalanceError> {
         set_aside(&mut request);
-        let mut service = self.service.clone();
-        poll_fn(|cx| Service::<http::Request<::reqwest::Body>>::poll_ready(&mut service, cx)).await?;
-        let response = service.call(request).await?;
+        let response = self.service.send(request).await?;
         Ok(response.map(::reqwest::Body::wrap).into())
     }
 }
