@@ -21,8 +21,8 @@ App = namedtuple("App", "name kind cluster weight version balancer", defaults=(N
 PROVIDERS = [
     App("spring-hz", "spring", "HZ", 1.0, "v1"),
     App("spring-sh", "spring", "SH", 3.0, "v2", balancer=False),
-    App("rust-hz", "rust", "HZ", 2.0, "v1"),
-    App("rust-sh", "rust", "SH", 4.0, "v2"),
+    App("rust-hz", "rust", "HZ", 2.0, "v2"),
+    App("rust-sh", "rust", "SH", 4.0, "v1"),
 ]
 CALLERS = [App("spring-caller", "spring"), App("rust-caller", "rust", "HZ")]
 SOURCES = {"spring": "SPRING_CLOUD", "rust": "RUST"}
@@ -37,6 +37,8 @@ class Mall:
         self.server = server
         self.directory = directory
         self.apps = {}
+        #: Whether all started, so that there is something to be seen.
+        self.open = False
         #: Provider → the weight that it has registered.
         self.weights = {app.name: app.weight for app in PROVIDERS}
         #: Provider → the metadata that it has registered.
@@ -57,8 +59,8 @@ class Mall:
             driver.wait_ready(READY_S)
 
     def app(self, name):
-        if name not in self.apps or self.apps[name].gone:
-            raise Failure(f"{name} is not running: an earlier scenario failed")
+        if not self.open or self.apps[name].gone:
+            raise Failure(f"{name} is not running, as an earlier scenario failed")
         return self.apps[name]
 
     def call(self, name, calls, path="/who", **more):
@@ -75,13 +77,13 @@ class Mall:
             "cluster": app.cluster, "metadata": {**self.metadata[app.name], "preserved.register.source": SOURCES[app.kind]},
         }
 
-    def expect_listed(self, names):
+    def expect_listed(self, names, deadline_s=SEEN_S):
         """The server lists the providers with these names and nobody else."""
         def probe():
             seen = sorted(host["metadata"].get("name", "") for host in self.server.http_list(GROUP, SERVICE))
             return seen == sorted(names), seen
 
-        wait_until(f"{self.server.name} lists {names}", SEEN_S, probe, self.server.tail)
+        wait_until(f"{self.server.name} lists {names}", deadline_s, probe, self.server.tail)
 
     def ask_to_end(self, name):
         """SIGTERM."""
@@ -135,7 +137,8 @@ class Loads:
 
 def settings(app, server):
     """The application.yml of an application."""
-    discovery = {"ip": "127.0.0.1", "group": GROUP, "register-enabled": app.weight is not None}
+    # Ours tries again where a server is slow at its start, Spring would not.
+    discovery = {"ip": "127.0.0.1", "group": GROUP, "register-enabled": app.weight is not None, "fail-fast": app.kind == "spring"}
     if app.cluster:
         discovery["cluster-name"] = app.cluster
     if app.weight is not None:

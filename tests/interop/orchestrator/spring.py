@@ -3,8 +3,9 @@
 import json
 import urllib.request
 
-from mall import CALLERS, GROUP, PROVIDERS, SEEN_S, SERVICE, Loads, failed, judge_shares
+from mall import CALLERS, GROUP, PROVIDERS, READY_S, SEEN_S, SERVICE, Loads, failed, judge_shares
 from process import Failure, wait_until
+from routes import routes
 from scenarios import equal, expect_server_list
 
 NAMES = [app.name for app in PROVIDERS]
@@ -20,7 +21,7 @@ def start(pair):
     """All run, and what is registered is the address where the one that is named answers."""
     mall = pair.mall
     mall.start()
-    mall.expect_listed(NAMES)
+    mall.expect_listed(NAMES, READY_S)
     for host in pair.server.http_list(GROUP, SERVICE):
         name, url = host["metadata"]["name"], f"http://{host['ip']}:{host['port']}/who"
         with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(url, timeout=10) as answer:
@@ -28,6 +29,7 @@ def start(pair):
         if seen != name:
             raise Failure(f"{name} is registered at {url}, where {seen!r} answers")
         mall.ports[name] = host["port"]
+    mall.open = True
     return f"{len(NAMES)} provide, {len(CALLERS)} call"
 
 
@@ -182,4 +184,4 @@ def leave(pair):
     return "nothing left"
 
 
-SCENARIOS = [start, listed, weights, own_cluster, theirs, ours_leaves, theirs_leaves, theirs_dies, leave]
+SCENARIOS = [start, listed, weights, own_cluster, routes, theirs, ours_leaves, theirs_leaves, theirs_dies, leave]

@@ -2,8 +2,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use nacos_discovery::adapters::reqwest::ReqwestBalanced;
+use nacos_discovery::route::RouteDocument;
 use nacos_discovery::serve::Serving;
-use nacos_discovery::{BalanceLayer, BalanceSettings, Discovery, ServiceInstance, ServiceSettings};
+use nacos_discovery::{BalanceLayer, BalanceSettings, Directory, Discovery, ServiceInstance, ServiceSettings};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -46,6 +47,10 @@ enum What {
         weight: f64,
         metadata: BTreeMap<String, String>,
     },
+    /// Routes calls by these rules, in the place of all before.
+    Routes {
+        document: RouteDocument,
+    },
 }
 
 /// What the commands act on.
@@ -54,6 +59,8 @@ pub(crate) struct Application<'a> {
     serving: &'a Option<Serving>,
     own_cluster: ReqwestBalanced,
     any_cluster: ReqwestBalanced,
+    /// That of `any_cluster`.
+    anywhere: Directory,
     loads: HashMap<String, Load>,
 }
 
@@ -62,8 +69,9 @@ impl<'a> Application<'a> {
         let client = reqwest::Client::builder().timeout(CALL_LIMIT).build()?;
         let own_cluster = discovery.reqwest(client.clone());
         let anywhere = BalanceSettings::new(ServiceSettings::default().without_own_cluster());
-        let any_cluster = ReqwestBalanced::new(client, &BalanceLayer::new(discovery.directory_with(anywhere)));
-        Ok(Self { discovery, serving, own_cluster, any_cluster, loads: HashMap::new() })
+        let anywhere = discovery.directory_with(anywhere);
+        let any_cluster = ReqwestBalanced::new(client, &BalanceLayer::new(anywhere.clone()));
+        Ok(Self { discovery, serving, own_cluster, any_cluster, anywhere, loads: HashMap::new() })
     }
 
     pub(crate) async fn execute(&mut self, command: Command) -> Result<Value, Failure> {
@@ -86,6 +94,11 @@ impl<'a> Application<'a> {
                     instance.metadata.extend(metadata.clone());
                 };
                 registered.update(|registration| change(&mut registration.instance)).await?;
+                Ok(Value::Null)
+            }
+            What::Routes { document } => {
+                self.discovery.directory().set_routes(document.clone())?;
+                self.anywhere.set_routes(document)?;
                 Ok(Value::Null)
             }
         }
