@@ -85,7 +85,7 @@ impl Logins {
                 }
                 Said::Refused { status, message } => {
                     let message = credentials.hidden_in(&message);
-                    refused.get_or_insert(LoginError::Refused {
+                    refused.get_or_insert_with(|| LoginError::Refused {
                         username: credentials.username().to_owned(),
                         status,
                         message,
