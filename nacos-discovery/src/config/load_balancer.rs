@@ -93,7 +93,7 @@ impl Requests {
             Some(false) => retry.with_backoff(Duration::ZERO, Duration::ZERO),
             Some(true) => {
                 let first = self.first_pause.unwrap_or(PAUSES.0);
-                retry.with_backoff(first, self.longest_pause.unwrap_or(PAUSES.1.max(first)))
+                retry.with_backoff(first, self.longest_pause.unwrap_or_else(|| PAUSES.1.max(first)))
             }
         }
     }
