@@ -1,5 +1,5 @@
 use nacos_discovery::DiscoveryConfig;
-use nacos_discovery::route::RouteDocument;
+use nacos_discovery::route::{RecordedRequest, RouteDocument};
 use nacos_tests::documents::{Document, Fence};
 
 /// What the reader of a block's kind says of it.
@@ -11,6 +11,7 @@ fn read(fence: &Fence) -> Result<(), String> {
         }
         ("yaml", "routes") => RouteDocument::from_yaml(&fence.code).map(drop).map_err(|e| e.to_string()),
         ("json", "routes") => RouteDocument::from_json(&fence.code).map(drop).map_err(|e| e.to_string()),
+        ("json", "request") => RecordedRequest::from_json(&fence.code).map(drop).map_err(|e| e.to_string()),
         (language, kind) => Err(format!("nobody reads `{language} {kind}`")),
     }
 }
