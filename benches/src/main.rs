@@ -13,6 +13,8 @@ mod client_beats;
 mod connections;
 mod fanout;
 mod fleet;
+mod gateway;
+mod gateway_proxies;
 mod http;
 mod http_load;
 mod huge;
@@ -81,6 +83,8 @@ enum Part {
     BalanceUpdate,
     /// Who sends how many requests to an instance that fails, joins, is slow, or does not listen.
     BalancePeers,
+    /// Requests through the gateway of the examples, beside a proxy that only sends them on.
+    Gateway,
     /// Registrations per second through one client, client and server in one process.
     Register {
         /// Only this many services.
@@ -221,6 +225,9 @@ async fn over_the_wire(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
     }
     if matches!(part, Part::All | Part::BalanceLayer) {
         done.push(shown(&balance_layer::on_loopback(scale).await?));
+    }
+    if matches!(part, Part::All | Part::Gateway) {
+        done.extend(gateway::run(scale).await?.iter().map(shown));
     }
     if matches!(part, Part::All | Part::BalancePeers) {
         done.push(shown_matrix(&balance_peers::run(scale).await?));
