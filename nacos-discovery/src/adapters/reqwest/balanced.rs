@@ -1,4 +1,3 @@
-
 use ::reqwest::{Client, IntoUrl, Method, Request, Response};
 use tower_layer::Layer;
 

@@ -6,8 +6,8 @@ use super::{Problem, RouteError};
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum At<'a> {
     Root,
-    Key(&'a At<'a>, &'a str),
-    Entry(&'a At<'a>, usize),
+    Key(&'a Self, &'a str),
+    Entry(&'a Self, usize),
 }
 
 /// One step of a path from the outside inwards.

@@ -77,5 +77,5 @@ fn string_end(text: &str) -> usize {
 /// What serde_json says, without the place, which is told once.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_owned())
+    text.rsplit_once(" at line ").map_or_else(|| text.clone(), |(reason, _)| reason.to_owned())
 }
