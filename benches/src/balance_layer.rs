@@ -1,23 +1,20 @@
-//! What the layers add to a call: around a service that does nothing, and on the loopback interface.
+//! What the layers add to a call of a service that does nothing.
 
 use std::cell::RefCell;
 use std::convert::Infallible;
-use std::future::{Ready, poll_fn, ready};
-use std::net::SocketAddr;
+use std::future::{Ready, ready};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
 use http::{Request, Response, Uri};
-use http_body_util::{BodyExt, Empty, Full};
+use http_body_util::{Empty, Full};
 use nacos_client::Instance;
-use nacos_discovery::adapters::hyper::{HyperBalanced, HyperClient, HyperSettings};
-use nacos_discovery::{Balance, BalanceLayer, BalanceSettings, Directory, InMemoryDiscovery, RetryNextLayer};
+use nacos_discovery::{BalanceLayer, BalanceSettings, Directory, InMemoryDiscovery, RetryNextLayer};
 use tokio::runtime::Runtime;
-use tokio::task::JoinSet;
 use tower::balance::p2c;
 use tower::discover::Change;
 use tower::load::{CompleteOnResponse, PeakEwma};
@@ -26,14 +23,9 @@ use tower_service::Service;
 
 use super::balance_matrix::Matrix;
 use super::pick::{allocations, nanoseconds};
-use super::process::{Process, Role};
-use super::report::{Better, Figure, Table, median};
 use super::{Failure, Scale};
 
 const SERVICE: &str = "orders";
-const IN_FLIGHT: usize = 64;
-/// Of the answers on the loopback interface, in bytes.
-const ANSWER: usize = 32;
 const INSTANCES: u16 = 10;
 
 /// Time and allocations that the layers add to a call that is answered at once.
@@ -66,7 +58,7 @@ pub(crate) fn around_nothing(runtime: &Runtime, scale: Scale) -> Result<Matrix, 
 }
 
 /// A layer whose only service has instances on these ports, which are known already.
-async fn known(ports: impl IntoIterator<Item = u16>) -> Result<BalanceLayer, Failure> {
+pub(crate) async fn known(ports: impl IntoIterator<Item = u16>) -> Result<BalanceLayer, Failure> {
     let instances = ports.into_iter().map(|port| Instance::new(("127.0.0.1", port)));
     let source = InMemoryDiscovery::new().with(SERVICE, instances);
     let directory = Directory::new(Arc::new(source), BalanceSettings::default());
@@ -92,7 +84,7 @@ impl<B> Service<Request<B>> for Nothing {
     }
 }
 
-fn empty(uri: Uri) -> Request<Empty<Bytes>> {
+pub(crate) fn empty(uri: Uri) -> Request<Empty<Bytes>> {
     let mut request = Request::new(Empty::new());
     *request.uri_mut() = uri;
     request
@@ -129,90 +121,4 @@ fn tower_balance() -> impl Service<Request<Empty<Bytes>>> {
         Ok::<_, Infallible>(Change::Insert(number, service))
     };
     p2c::Balance::new(stream::iter((1..=INSTANCES).map(make)))
-}
-
-/// Requests per second on the loopback interface: the client alone and below the layers, in turns.
-pub(crate) async fn on_loopback(scale: Scale) -> Result<Table, Failure> {
-    let calls = scale.of(30_000, 2_000);
-    let rounds = scale.of(15, 3);
-    let title = format!("{calls} small requests on loopback, {IN_FLIGHT} in flight, median of {rounds}");
-    let mut table = Table::new(title, "hyper-util's client alone");
-    let server = Process::start_idle(Role::IdleHttp, ANSWER)?;
-    let layer = known([server.http().port()]).await?;
-    let settings = HyperSettings::default();
-    let alone: HyperClient<Empty<Bytes>> = settings.build();
-    let balanced: Balance<HyperClient<Empty<Bytes>>> = layer.layer(settings.build());
-    let repeating: HyperBalanced<Empty<Bytes>> = HyperBalanced::new(&settings, &layer);
-    let direct = direct(server.http())?;
-    let named = Uri::from_static("lb://orders/v1/orders/7");
-    let mut rates: [Vec<f64>; 3] = Default::default();
-    for round in 0..rounds + 1 {
-        // Each begins as often as the others.
-        for turn in 0..3 {
-            let which = (round + turn) % 3;
-            let seconds = match which {
-                0 => all(calls, &alone, &direct, once).await?,
-                1 => all(calls, &balanced, &named, once).await?,
-                _ => all(calls, &repeating, &named, repeated).await?,
-            };
-            // The first round opens the connections.
-            if round > 0 {
-                rates[which].push(calls as f64 / seconds);
-            }
-        }
-    }
-    let [alone, balanced, repeating] = rates.each_mut().map(|rates| median(rates));
-    let rate = |name: &str| Figure::new(name, "/s", Better::More).peer(alone).target("≥ 0.98 times");
-    table.push(rate("`BalanceLayer`").ours(balanced));
-    table.push(rate("`RetryNextLayer` on `BalanceLayer` (`Discovery::http`)").ours(repeating).target("–"));
-    Ok(table)
-}
-
-fn direct(server: SocketAddr) -> Result<Uri, Failure> {
-    Ok(format!("http://{server}/v1/orders/7").parse()?)
-}
-
-/// Seconds that all calls take.
-async fn all<C, F>(calls: usize, client: &C, uri: &Uri, call: fn(C, Uri) -> F) -> Result<f64, Failure>
-where
-    C: Clone + Send + 'static,
-    F: Future<Output = Result<(), Failure>> + Send + 'static,
-{
-    let start = Instant::now();
-    let mut callers: JoinSet<Result<(), Failure>> = JoinSet::new();
-    for _ in 0..IN_FLIGHT {
-        let (client, uri) = (client.clone(), uri.clone());
-        callers.spawn(async move {
-            for _ in 0..calls / IN_FLIGHT {
-                call(client.clone(), uri.clone()).await?;
-            }
-            Ok(())
-        });
-    }
-    while let Some(done) = callers.join_next().await {
-        done??;
-    }
-    Ok(start.elapsed().as_secs_f64())
-}
-
-async fn once<S, B>(mut client: S, uri: Uri) -> Result<(), Failure>
-where
-    S: Service<Request<Empty<Bytes>>, Response = Response<B>>,
-    S::Error: Into<Failure>,
-    B: http_body::Body<Error: Into<Failure>>,
-{
-    poll_fn(|cx| client.poll_ready(cx)).await.map_err(Into::into)?;
-    checked(client.call(empty(uri)).await.map_err(Into::into)?).await
-}
-
-async fn repeated(client: HyperBalanced<Empty<Bytes>>, uri: Uri) -> Result<(), Failure> {
-    checked(client.request(empty(uri)).await?).await
-}
-
-async fn checked<B>(answer: Response<B>) -> Result<(), Failure>
-where
-    B: http_body::Body<Error: Into<Failure>>,
-{
-    let body = answer.into_body().collect().await.map_err(Into::into)?.to_bytes();
-    if body.len() == ANSWER { Ok(()) } else { Err("another answer".into()) }
 }

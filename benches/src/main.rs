@@ -3,6 +3,7 @@
 mod attackers;
 mod attacks;
 mod balance_layer;
+mod balance_loopback;
 mod balance_matrix;
 mod balance_peers;
 mod balance_pick;
@@ -224,7 +225,7 @@ async fn over_the_wire(part: Part, scale: Scale) -> Result<Vec<Value>, Failure> 
         done.push(shown(&recovery::run(scale).await?));
     }
     if matches!(part, Part::All | Part::BalanceLayer) {
-        done.push(shown(&balance_layer::on_loopback(scale).await?));
+        done.push(shown_matrix(&balance_loopback::run(scale).await?));
     }
     if matches!(part, Part::All | Part::Gateway) {
         done.extend(gateway::run(scale).await?.iter().map(shown));
