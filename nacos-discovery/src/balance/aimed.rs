@@ -1,5 +1,4 @@
-use http::{Request, Response};
-use tower_service::Service;
+use http::Request;
 use tracing::{Level, Span, trace_span};
 
 use super::observe::{Completed, Observer};
@@ -20,16 +19,9 @@ pub(super) struct Aimed<B> {
 }
 
 impl<B> Aimed<B> {
-    /// Picks an instance and calls `inner`, which is ready, in one go: between the two nobody is waited for, so that no
-    /// list can come between them that this request would have to know of.
-    pub(super) fn send<S, R>(
-        mut self,
-        endpoints: &Endpoints,
-        inner: &mut S,
-    ) -> Result<(S::Future, Running), BalanceError>
-    where
-        S: Service<Request<B>, Response = Response<R>>,
-    {
+    /// Picks an instance and turns the request into one to it. It has to be sent at once: nobody may be waited for
+    /// meanwhile, so that no list can come that this request would have to know of.
+    pub(super) fn pick_target(mut self, endpoints: &Endpoints) -> Result<(Request<B>, Running), BalanceError> {
         let mut route = None;
         let picked = self.pick(endpoints, &mut route);
         if let Some(route) = &route {
@@ -43,12 +35,7 @@ impl<B> Aimed<B> {
         let Self { mut request, form, mut observer, .. } = self;
         rewrite(&mut request, form, picked.target(), endpoints);
         observer.selected(picked.endpoint());
-        let running = Running::new(picked, observer, span, endpoints.settings().completion());
-        let future = {
-            let _entered = running.enter();
-            inner.call(request)
-        };
-        Ok((future, running))
+        Ok((request, Running::new(picked, observer, span, endpoints.settings().completion())))
     }
 
     /// Ends it before an instance was picked.

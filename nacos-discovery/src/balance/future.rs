@@ -59,8 +59,8 @@ where
         Self { state: State::Waiting { ready, held: Some(Box::new(Held { inner, aimed, endpoints })) }, judge }
     }
 
-    pub(super) const fn calling(future: S::Future, running: Running, judge: Judge) -> Self {
-        Self { state: State::Calling { future, running: Some(running), host: None }, judge }
+    pub(super) fn calling(inner: &mut S, request: Request<B>, running: Running, judge: Judge) -> Self {
+        Self { state: State::calling(inner, request, running), judge }
     }
 
     pub(super) const fn passing(future: S::Future, host: Option<Box<str>>, judge: Judge) -> Self {
@@ -108,18 +108,31 @@ where
     }
 }
 
-impl<S, B, R> Held<S, B>
+impl<S, B> State<S::Future, S, B>
 where
-    S: Service<Request<B>, Response = Response<R>>,
+    S: Service<Request<B>>,
+{
+    fn calling(inner: &mut S, request: Request<B>, running: Running) -> Self {
+        let future = {
+            let _entered = running.enter();
+            inner.call(request)
+        };
+        Self::Calling { future, running: Some(running), host: None }
+    }
+}
+
+impl<S, B> Held<S, B>
+where
+    S: Service<Request<B>>,
 {
     fn send(self, arrived: Result<(), NoInstance>) -> State<S::Future, S, B> {
         let Self { mut inner, aimed, endpoints } = self;
-        let sent = match arrived {
-            Ok(()) => aimed.send(&endpoints, &mut inner),
+        let picked = match arrived {
+            Ok(()) => aimed.pick_target(&endpoints),
             Err(error) => Err(aimed.fail(error)),
         };
-        match sent {
-            Ok((future, running)) => State::Calling { future, running: Some(running), host: None },
+        match picked {
+            Ok((request, running)) => State::calling(&mut inner, request, running),
             Err(error) => State::Failed { error: Some(error) },
         }
     }

@@ -61,19 +61,19 @@ where
         let judge = layer.judge.clone();
         // Nothing of the service is counted for a call: it stays while this is held.
         let guard = layer.directory.guard();
-        let sent = match layer.aim(request, &guard) {
+        let picked = match layer.aim(request, &guard) {
             Ok(Aim::Elsewhere(request)) => {
                 let host = bare_host(request.uri()).map(Box::from);
                 return BalanceFuture::passing(inner.call(request), host, judge);
             }
-            Ok(Aim::Service(aimed, endpoints)) if endpoints.is_known() => aimed.send(endpoints, inner),
+            Ok(Aim::Service(aimed, endpoints)) if endpoints.is_known() => aimed.pick_target(endpoints),
             Ok(Aim::Service(aimed, endpoints)) => {
                 return BalanceFuture::waiting(take_ready(inner), aimed, Arc::clone(endpoints), judge);
             }
             Err(error) => Err(error),
         };
-        match sent {
-            Ok((future, running)) => BalanceFuture::calling(future, running, judge),
+        match picked {
+            Ok((request, running)) => BalanceFuture::calling(inner, request, running, judge),
             Err(error) => {
                 drop(take_ready(inner));
                 BalanceFuture::failed(error, judge)
