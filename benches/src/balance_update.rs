@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use nacos_client::{Instance, ServiceKey};
+use nacos_discovery::route::{Destination, Label, RouteRules, Rule, Test};
 use nacos_discovery::{Applied, Endpoints, PickContext, ServiceList, ServiceSettings};
 
 use super::balance_matrix::Matrix;
@@ -35,9 +36,12 @@ pub(crate) fn run(scale: Scale) -> Result<Vec<Matrix>, Failure> {
     let mut times = Matrix::new("From a decoded list to picks that see it, in ms", columns.clone());
     let mut waits = Matrix::new("Picks of another thread meanwhile, in µs", columns);
     let rounds = scale.of(31, 5);
-    let first = sizes.iter().map(|size| firsts(*size, rounds)).collect::<Result<Vec<_>, _>>()?;
+    let first = sizes.iter().map(|size| firsts(*size, rounds, service)).collect::<Result<Vec<_>, _>>()?;
     times.push("the first list: median", first.iter().map(|seen| seen.0), "≤ 5 at 10 000");
     times.push("the first list: fastest", first.iter().map(|seen| seen.1), "–");
+    let first = sizes.iter().map(|size| firsts(*size, rounds, routed)).collect::<Result<Vec<_>, _>>()?;
+    times.push("the first list, ten rules on three labels: median", first.iter().map(|seen| seen.0), "–");
+    times.push("the first list, ten rules on three labels: fastest", first.iter().map(|seen| seen.1), "–");
     for (difference, name) in DIFFERENCES {
         let seen = sizes.iter().map(|size| later(*size, difference, rounds)).collect::<Result<Vec<_>, _>>()?;
         let target = if difference == Difference::EveryWeight { "–" } else { "≤ 5 at 10 000" };
@@ -56,6 +60,22 @@ fn service() -> Endpoints {
     Endpoints::new(ServiceKey::new("", "orders"), Arc::new(ServiceSettings::default()))
 }
 
+/// With rules: nine headers for three labels, and a share of the rest.
+fn routed() -> Endpoints {
+    let label = |version: &str| Label::new("version", version);
+    let rules = (0..9).fold(RouteRules::new().with_baseline(label("1.7.3")), |rules, at| {
+        let rule = Rule::new(format!("rule-{at}")).when_header("x-version", Test::exact(at.to_string()));
+        rules.with_rule(rule.to(label(VERSIONS[at % 3])))
+    });
+    let canary = Rule::new("canary").share(10.0, label(VERSIONS[0])).share(90.0, Destination::Baseline);
+    let endpoints = service();
+    endpoints.set_rules(Some(&rules.with_rule(canary))).expect("the rules can be used");
+    endpoints
+}
+
+/// Beside the one that most instances have.
+const VERSIONS: [&str; 3] = ["1.8.0", "1.8.1", "1.9.0"];
+
 /// As a decoder leaves it: nothing is shared with the list before.
 fn decoded(size: usize, round: usize, difference: Difference) -> Vec<Arc<Instance>> {
     let odd = round % 2 == 1;
@@ -69,13 +89,15 @@ fn decoded(size: usize, round: usize, difference: Difference) -> Vec<Arc<Instanc
         };
         let weight = if odd && changes { 5 } else { 1 + number % 4 };
         let instance = Instance::new((format!("10.{b}.{c}.{d}"), 8080)).weight(weight as f64);
-        Arc::new(instance.metadata("version", "1.7.3").metadata("zone", "b"))
+        // Three in twenty are of another version.
+        let version = VERSIONS.get(number % 20).copied().unwrap_or("1.7.3");
+        Arc::new(instance.metadata("version", version).metadata("zone", "b"))
     };
     (0..count).map(instance).collect()
 }
 
 /// Milliseconds: the median and the least.
-fn firsts(size: usize, rounds: usize) -> Result<(f64, f64), Failure> {
+fn firsts(size: usize, rounds: usize, service: fn() -> Endpoints) -> Result<(f64, f64), Failure> {
     let mut times = Vec::new();
     for _ in 0..rounds {
         let (endpoints, instances) = (service(), decoded(size, 0, Difference::Nothing));
