@@ -8,6 +8,8 @@ use clap_complete::Shell;
 use nacos_client::{DEFAULT_CLUSTER, DEFAULT_GROUP, Protocol};
 use nacos_discovery::AddressFamily;
 
+use crate::request_args::RequestArgs;
+
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done
@@ -185,6 +187,9 @@ pub(crate) struct Explain {
     /// Metadata key that holds the port to be called, such as gRPC_port; the registered port if it is not given.
     #[arg(short, long, value_name = "KEY")]
     pub(crate) port_key: Option<String>,
+    /// The request that is asked about.
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
 }
 
 #[derive(Debug, Subcommand)]

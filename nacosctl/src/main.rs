@@ -7,6 +7,7 @@ mod doctor;
 mod failure;
 mod output;
 mod registry;
+mod request_args;
 mod stop;
 
 use std::process::ExitCode;

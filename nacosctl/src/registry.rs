@@ -42,6 +42,11 @@ impl Registry {
         Self { protocol: Some(protocol), ..self.clone() }
     }
 
+    /// The group of services that are named without one.
+    pub(crate) fn group(&self) -> &str {
+        &self.common.group
+    }
+
     /// The service named; a name of the form `group@@service` brings its group along.
     pub(crate) fn key(&self, service: &str) -> ServiceKey {
         match service.split_once("@@") {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use nacos_client::NamingService;
+use nacos_discovery::route::RequestHead;
 use nacos_discovery::{BalanceSettings, Directory, ExplainedInstance, Explanation, Ports, ServiceSettings, Standing};
 
 use crate::{
@@ -28,10 +29,15 @@ pub(super) async fn explain(registry: &Registry, output: Output, consumer: &Expl
 
 async fn explained(registry: &Registry, naming: &NamingService, consumer: &Explain) -> Result<Explanation, Failure> {
     let key = registry.key(&consumer.service);
+    let (rules, request) = (consumer.request.rules()?, consumer.request.request()?);
     // A wrong address or a refusal is said, rather than explained.
     naming.service(&key)?.query().await?;
-    let directory = Directory::new(Arc::new(naming.clone()), BalanceSettings::new(settings(consumer)));
-    Ok(directory.explain_by_asking(naming, &key).await)
+    let mut balance = BalanceSettings::new(settings(consumer)).with_group(registry.group());
+    if let Some(rules) = rules {
+        balance = balance.with_routes(rules).map_err(|error| Failure::Usage(error.to_string()))?;
+    }
+    let directory = Directory::new(Arc::new(naming.clone()), balance);
+    Ok(directory.explain_request_by_asking(naming, &key, RequestHead::from(&request)).await)
 }
 
 fn settings(consumer: &Explain) -> ServiceSettings {
@@ -65,6 +71,9 @@ fn show(output: Output, explanation: &Explanation) -> Result<(), Failure> {
     output.toned(&[(Some(Tone::Faint), "seen from  "), (None, &explanation.viewpoint.to_string())])?;
     if let Some(list) = &explanation.list {
         output.toned(&[(Some(Tone::Faint), "list       "), (None, &list.to_string())])?;
+    }
+    if let Some(route) = &explanation.route {
+        output.toned(&[(Some(Tone::Faint), "routed     "), (None, &route.to_string())])?;
     }
     if !explanation.instances.is_empty() {
         output.line("")?;

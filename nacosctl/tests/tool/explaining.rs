@@ -82,3 +82,37 @@ async fn where_nobody_takes_requests_it_ends_with_exit_code_1_and_what_may_be_me
         assert!(run.out.contains("→ the registry has disabled ones: 10.0.0.1:80\n"), "{run:?}");
     }
 }
+
+#[tokio::test]
+async fn a_request_is_explained_by_a_file_of_routing_rules() {
+    let world = World::new().await;
+    let client = world.client();
+    let of = |ip: &str, version: &str| Instance::new((ip, 80)).metadata("version", version);
+    let _all = (
+        register(&client, ("", "orders"), of("10.0.0.1", "v1")).await,
+        register(&client, ("", "orders"), of("10.0.0.2", "v2")).await,
+    );
+    let file = std::env::temp_dir().join(format!("nacosctl-explain-{}.yaml", std::process::id()));
+    let rules = "services:\n  orders:\n    baseline: { version: v1 }\n    routes:\n      - name: testers\n        when: [ { header: \
+                 { name: x-version, exact: v2 } }, { path: { prefix: /api } } ]\n        to: [ { label: { version: v2 } } ]\n";
+    std::fs::write(&file, rules).unwrap();
+    let routes = file.to_str().unwrap();
+    let base = ["explain", "orders", "-f", "ipv4", "--routes", routes];
+    let with = |more: &[&'static str]| base.iter().copied().chain(more.iter().copied()).collect::<Vec<_>>();
+    let run = world.ctl(&with(&["--header", "X-Version: v2", "--path", "/api/1?a=b"])).await.ended(0);
+    let told = lines(&run);
+    assert!(told[0].ends_with("1 of 2 take requests"), "{run:?}");
+    assert_eq!(told[3], "routed by the rule `testers` to version=v2 (1 take requests)");
+    assert_eq!(told[5], "100.0 % 10.0.0.2:80 cluster DEFAULT, version v2, weight 1");
+    assert_eq!(told[7], "in reserve: for requests that nobody of version=v2 takes");
+    let json = world.ctl(&with(&["--json"])).await.ended(0).json();
+    assert_eq!(
+        (&json["route"]["rule"], &json["route"]["to"][0]["label"]),
+        (&None::<&str>.into(), &"the baseline".into())
+    );
+    std::fs::write(&file, rules.replace("v2 } } ]", "v2 }, percent: 50 } ]")).unwrap();
+    let run = world.ctl(&base).await.ended(2);
+    assert!(run.err.contains("services.orders.routes[0].to"), "{run:?}");
+    std::fs::remove_file(&file).unwrap();
+    world.ctl(&["explain", "orders", "--header", "x: y"]).await.ended(2);
+}
