@@ -96,7 +96,7 @@ async fn attempts(miss: Miss, rounds: u32) -> (Vec<u16>, Option<StatusCode>) {
     let retry = RetrySettings::default().with_attempts(9).with_same_node_retries(rounds);
     let settings = ServiceSettings::default().with_retry(retry).with_ejection(None);
     let directory = listing(settings, of(1, 2).chain(of(2, 2)).chain(of(3, 1)));
-    directory.set_routes(gray(miss)).unwrap();
+    directory.set_routes(gray(miss)).expect("the rules can be used");
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let client = Replied(move |port| {
         tell.send(port).expect("the test listens");
@@ -158,9 +158,9 @@ fn of_generation(generation: u64) -> RouteDocument {
     let own = label(1 + (generation % VERSIONS) as u16);
     let rule = Rule::new(format!("generation-{generation}"));
     let rule = match generation % 3 {
-        0 => rule.to(own.clone()),
-        1 => rule.share(50.0, own.clone()).share(50.0, own.clone()),
-        _ => rule.share(0.0, label(99)).share(100.0, own.clone()).sticky_by(Subject::header("x-user")),
+        0 => rule.to(own),
+        1 => rule.share(50.0, own.clone()).share(50.0, own),
+        _ => rule.share(0.0, label(99)).share(100.0, own).sticky_by(Subject::header("x-user")),
     };
     document(RouteRules::new().with_rule(rule.or_fail()))
 }

@@ -1,11 +1,10 @@
 use std::time::SystemTime;
 
-use http::header::CONTENT_TYPE;
 use http::{HeaderMap, Response, StatusCode};
 
 use super::rules::Finding;
 use crate::BalanceError;
-use crate::balance::retry_after;
+use crate::balance::{is_grpc, retry_after};
 use crate::causes::causes;
 
 /// What an attempt that went to an instance ended with.
@@ -28,8 +27,7 @@ fn of_head(status: StatusCode, headers: &HeaderMap) -> Finding {
 
 /// Whether a gRPC answer is a status alone, `UNAVAILABLE`. It then stands in the header; behind a message, in the trailers.
 fn is_unavailable(headers: &HeaderMap) -> bool {
-    let grpc = headers.get(CONTENT_TYPE).is_some_and(|content| content.as_bytes().starts_with(b"application/grpc"));
-    grpc && headers.get("grpc-status").is_some_and(|status| status.as_bytes() == b"14")
+    is_grpc(headers) && headers.get("grpc-status").is_some_and(|status| status.as_bytes() == b"14")
 }
 
 /// The balancer's word counts, also where layers between wrapped it. Of an error in which it has none, all that is known is
@@ -44,4 +42,25 @@ fn of_error(error: &BalanceError) -> Finding {
         }
     }
     finding
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_the_judge_of_instances_takes_for_grpc_is_unavailable_by_its_status() {
+        for (content, is) in [
+            ("application/grpc", true),
+            ("application/grpc+proto", true),
+            ("application/grpc;charset=utf-8", true),
+            ("application/grpc-web", false),
+            ("application/grpc-web-text+proto", false),
+            ("application/grpcx", false),
+        ] {
+            let response = Response::builder().header("content-type", content).header("grpc-status", "14").body(());
+            let finding = of(&Ok(response.unwrap()));
+            assert_eq!(matches!(finding, Finding::GrpcUnavailable), is, "{content}: {finding:?}");
+        }
+    }
 }

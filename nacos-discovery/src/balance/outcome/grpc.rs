@@ -13,7 +13,7 @@ const CONTENT: &[u8] = b"application/grpc";
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Whether an answer is gRPC over HTTP/2, with its status in headers or trailers. gRPC-Web is not: it has them in the body.
-pub(super) fn is_grpc(headers: &HeaderMap) -> bool {
+pub(crate) fn is_grpc(headers: &HeaderMap) -> bool {
     let rest = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes).and_then(|value| value.strip_prefix(CONTENT));
     rest.is_some_and(|rest| matches!(rest.first(), None | Some(b'+' | b';' | b' ')))
 }
