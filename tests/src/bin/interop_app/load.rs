@@ -84,6 +84,8 @@ impl Load {
 async fn call(web: ReqwestBalanced, method: Method, calls: Calls, shared: Arc<Shared>) {
     while shared.left.fetch_sub(1, Ordering::SeqCst) > 0 {
         let outcome = once(&web, &method, &calls).await;
+        // A call that fails at once, for want of an instance, waits for nothing: the end of the process could not come between.
+        tokio::task::yield_now().await;
         let mut tally = shared.tally.lock().unwrap_or_else(PoisonError::into_inner);
         let count = match outcome {
             Ok(name) => tally.answers.entry(name),
