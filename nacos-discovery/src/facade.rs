@@ -37,6 +37,8 @@ struct Shared {
     nacos: NamingService,
     client: Arc<dyn DiscoveryClient>,
     directory: OnceLock<Directory>,
+    #[cfg(feature = "tonic")]
+    grpc_directory: OnceLock<Directory>,
     /// Those that were made by this, for the report.
     directories: Directories,
     /// What was registered through this, for the report.
@@ -68,6 +70,8 @@ impl Discovery {
                 nacos,
                 client,
                 directory: OnceLock::new(),
+                #[cfg(feature = "tonic")]
+                grpc_directory: OnceLock::new(),
                 directories: Directories::default(),
                 records: Arc::default(),
             }),
@@ -101,6 +105,14 @@ impl Discovery {
     /// Who can take requests, with the settings of [`DiscoveryConfig::balance_settings`]. With `enabled: false` nobody can.
     pub fn directory(&self) -> &Directory {
         self.shared.directory.get_or_init(|| self.directory_with(self.config().balance_settings()))
+    }
+
+    /// Who can take calls of gRPC, with the default settings but for the port: that in the metadata under `gRPC_port`, or the
+    /// registered one where there is no such entry. Another directory than [`Discovery::directory`].
+    #[cfg(feature = "tonic")]
+    pub fn grpc_directory(&self) -> &Directory {
+        let settings = || crate::ServiceSettings::default().with_ports(crate::Ports::metadata("gRPC_port"));
+        self.shared.grpc_directory.get_or_init(|| self.directory_with(BalanceSettings::new(settings())))
     }
 
     /// Who can take requests, with these settings: another directory than [`Discovery::directory`], with tables of its own.

@@ -26,7 +26,7 @@
 //! | settings | [`DiscoveryConfig`], of the application and its registration; [`BalanceSettings`], of requests |
 //! | being found | [`Discovery::registrar`], `Discovery::serve` for axum |
 //! | finding others | [`Discovery::client`] for lists; [`Discovery::directory`] for who takes requests |
-//! | calling others | `Discovery::reqwest`, `Discovery::http`; [`BalanceLayer`] and [`RetryNextLayer`] over any other client |
+//! | calling others | `Discovery::reqwest`, `Discovery::http`, `Discovery::tonic`; [`BalanceLayer`] and [`RetryNextLayer`] over any other client |
 //! | choosing in another way | [`ServiceSettings`], [`Policy`], [`Filter`] |
 //! | passing labels on | [`propagate`]: headers of a request go on with the calls made for it |
 //! | knowing what happens | [`Hooks`], `metrics`, [`Directory::on_ejection`], [`Discovery::status`] |
@@ -56,6 +56,8 @@
 //! * `reqwest`: `Discovery::reqwest`, a reqwest client that may be asked for `lb://order-service/v1`, and reqwest as a tower service.
 //! * `reqwest-middleware`: `Discovery::reqwest_middleware`, the same as one of the middlewares of a client that has others, too. It
 //!   includes `reqwest`.
+//! * `tonic`: `Discovery::tonic`, which stubs of tonic go over, and `Discovery::balance_channel`, a channel of tonic that is told who is
+//!   there. It includes `hyper`.
 
 // Public API.
 #[cfg(any(feature = "hyper", feature = "reqwest"))]

@@ -10,7 +10,22 @@ mod balancing_spans;
 mod balancing_support;
 mod below;
 mod calling;
+mod channels;
 mod discovering;
+#[rustfmt::skip]
+#[allow(
+    clippy::all,
+    clippy::allow_attributes_without_reason,
+    clippy::missing_errors_doc,
+    clippy::or_fun_call,
+    clippy::use_self,
+    missing_debug_implementations,
+    unreachable_pub,
+    unused_qualifications,
+    reason = "generated"
+)]
+mod echo;
+mod echo_server;
 mod ejecting;
 mod explaining;
 mod fault_server;
@@ -25,5 +40,7 @@ mod retrying;
 mod retrying_limits;
 mod routing;
 mod serving;
+mod stubs;
+mod stubs_failing;
 mod support;
 mod world;

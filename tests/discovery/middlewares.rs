@@ -13,6 +13,7 @@ use futures_util::stream;
 use http::{Extensions, Response as Answer, StatusCode};
 use nacos_client::{Instance, ServiceKey};
 use nacos_discovery::adapters::reqwest_middleware::BalanceMiddleware;
+use nacos_discovery::route::{RequestTags, RouteDocument};
 use nacos_discovery::{
     AddressFamily, Attempt, BalanceError, BalanceLayer, ConsistentHash, Directory, HashKey, Idempotent,
     NoInstanceReason, RetrySettings, ServedBy, ServiceSettings, Tried,
@@ -59,7 +60,7 @@ struct Mark(usize);
 
 impl Witness {
     fn seen(&self) -> Vec<(String, Option<u32>)> {
-        self.0.lock().unwrap().clone()
+        self.0.lock().expect("no test failed with it").clone()
     }
 }
 
@@ -68,7 +69,7 @@ impl Middleware for Witness {
     async fn handle(&self, request: Request, extensions: &mut Extensions, next: Next<'_>) -> Result<Response> {
         let attempt = extensions.get::<Attempt>().map(|attempt| attempt.number());
         let count = {
-            let mut seen = self.0.lock().unwrap();
+            let mut seen = self.0.lock().expect("no test failed with it");
             seen.push((request.url().to_string(), attempt));
             seen.len()
         };
@@ -205,6 +206,27 @@ async fn a_service_of_another_group_is_named_by_an_extension_and_a_key_chooses_t
     by_key.dedup();
     assert_eq!(by_key.len(), 2, "both have users");
     assert_eq!(directory.services(), [other]);
+}
+
+#[tokio::test]
+async fn sc11_tags_among_the_extensions_say_which_version_a_request_goes_to() {
+    const RULES: &str = "
+        services:
+          order-service:
+            routes:
+              - name: testers
+                when: [{tag: {name: tester, present: true}}]
+                to: [{label: {version: v2}}]
+    ";
+    let (old, new) = (FaultServer::start(answering(200)).await, FaultServer::start(answering(200)).await);
+    let instances = [spare(old.instance()), preferred(new.instance()).metadata("version", "v2")];
+    let directory = directory(instances, ServiceSettings::default());
+    directory.set_routes(RouteDocument::from_yaml(RULES).unwrap()).unwrap();
+    let web = client(&directory);
+    for (tags, server) in [(RequestTags::new(), &old), (RequestTags::new().with("tester", "yes"), &new)] {
+        let response = web.get(url("/")).with_extension(tags).send().await.unwrap();
+        assert_eq!(served_by(&response), format!("http://{}", server.address()));
+    }
 }
 
 #[tokio::test]

@@ -24,7 +24,19 @@ pub(crate) fn failure(error: &(dyn Error + 'static)) -> Option<TransportFailure>
 
 /// Whether hyper says that the caller made the error: the body of the request broke off, or it cannot be sent like that.
 pub(crate) fn is_of_caller(error: &(dyn Error + 'static)) -> bool {
-    error.downcast_ref().is_some_and(::hyper::Error::is_user)
+    error.downcast_ref().is_some_and(::hyper::Error::is_user) || is_own_reset(error)
+}
+
+/// Whether it is a stream of HTTP/2 that this side reset, which it does if the body of the request broke off.
+#[cfg(feature = "hyper")]
+pub(super) fn is_own_reset(error: &(dyn Error + 'static)) -> bool {
+    let error = error.downcast_ref::<h2::Error>();
+    error.is_some_and(|error| error.is_reset() && !error.is_remote() && !error.is_library())
+}
+
+#[cfg(not(feature = "hyper"))]
+fn is_own_reset(_: &(dyn Error + 'static)) -> bool {
+    false
 }
 
 #[cfg(test)]

@@ -7,5 +7,7 @@ pub mod hyper;
 pub mod reqwest;
 #[cfg(feature = "reqwest-middleware")]
 pub mod reqwest_middleware;
+#[cfg(feature = "tonic")]
+pub mod tonic;
 
 pub(crate) use errors::{failure, is_of_caller};

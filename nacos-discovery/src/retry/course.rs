@@ -114,7 +114,8 @@ where
         let marked = head.extensions.get::<Idempotent>().is_some()
             || settings.idempotency_header().is_some_and(|name| head.headers.contains_key(name));
         // Of a request that goes elsewhere only if nothing of it was sent, nothing needs to be kept.
-        let limit = (marked || settings.repeats_method(&head.method)).then(|| settings.body_limit());
+        let keeps = marked || settings.repeats_method(&head.method) || settings.repeats_grpc_unavailable();
+        let limit = keeps.then(|| settings.body_limit());
         let body = BodySource::new(body, limit);
         let tried = head.extensions.get::<Tried>().cloned().unwrap_or_default();
         let tried_before = tried.len();

@@ -1,0 +1,60 @@
+//! Load balancing for gRPC in ten lines, those of `calls`: a stub of tonic calls a service by its name, and the weights of its three
+//! providers say how often each of them answers.
+//!
+//! ```text
+//! cargo run -p examples --bin call_with_tonic
+//! ```
+#![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use examples::greeter::HelloRequest;
+use examples::greeter::greeter_client::GreeterClient;
+use examples::{Error, GrpcProvider};
+use nacos_discovery::{Discovery, DiscoveryConfig};
+use nacos_server_min::Server;
+
+const CALLS: u32 = 4_000;
+const WEIGHTS: [f64; 3] = [1.0, 2.0, 5.0];
+
+#[tokio::main]
+async fn main() -> Result<(), Error> {
+    let server = Server::builder().start().await?;
+    let registry = server.server_addr();
+    let mut providers = Vec::new();
+    for weight in WEIGHTS {
+        providers.push(GrpcProvider::start(&registry, "greeter", weight).await?);
+    }
+
+    let answers = calls(&registry).await?;
+    println!("{:<22} {:>6} {:>9} {:>7}", "instance", "weight", "expected", "seen");
+    let mut fair = true;
+    for (provider, weight) in providers.iter().zip(WEIGHTS) {
+        let seen = answers.get(&provider.address()).copied().unwrap_or_default();
+        let share = weight / WEIGHTS.iter().sum::<f64>();
+        let expected = f64::from(CALLS) * share;
+        println!("{:<22} {weight:>6} {expected:>9.0} {seen:>7}", provider.address());
+        // Five standard deviations: once in two million runs chance alone goes beyond.
+        fair &= (f64::from(seen) - expected).abs() < 5.0 * (expected * (1.0 - share)).sqrt();
+    }
+
+    for provider in providers {
+        provider.stop().await?;
+    }
+    server.shutdown().await;
+    if fair { Ok(()) } else { Err("the weights do not count".into()) }
+}
+
+/// Calls the service, and counts the answers by the instance that gave them.
+async fn calls(registry: &str) -> Result<BTreeMap<String, u32>, Error> {
+    let discovery = Discovery::new(DiscoveryConfig::builder().server_addr(registry).build()?)?;
+    let mut greeter = GreeterClient::new(discovery.tonic("greeter"));
+    let mut answers = BTreeMap::new();
+    for _ in 0..CALLS {
+        let reply = greeter.say_hello(HelloRequest { name: "Nacos".to_owned() }).await?;
+        *answers.entry(reply.into_inner().from).or_default() += 1;
+    }
+    discovery.shutdown(Duration::from_secs(5)).await;
+    Ok(answers)
+}
