@@ -1,4 +1,4 @@
-//! Balancing for the stubs of [tonic](::tonic).
+//! Balancing for the stubs of [tonic].
 //!
 //! [`TonicBalanced`], made by [`Discovery::tonic`](crate::Discovery::tonic), is what a stub goes over in the place of a channel:
 //! `OrdersClient::new(discovery.tonic("order-service"))`. Each call is for itself: one instance is picked for it by weights, routes, hash
@@ -13,7 +13,7 @@
 //!   [`Discovery::tonic`](crate::Discovery::tonic) calls that port, and the registered one of instances without such an entry. So its
 //!   directory is one of its own, [`Discovery::grpc_directory`](crate::Discovery::grpc_directory), with its own ejections and routes.
 //!   [`TonicBalanced::new`] takes any other, whose [`Ports`](crate::Ports) say otherwise.
-//! * **Options** of single calls are extensions of the [`tonic::Request`](::tonic::Request): a [`crate::HashKey`], [`crate::Idempotent`],
+//! * **Options** of single calls are extensions of the [`tonic::Request`]: a [`crate::HashKey`], [`crate::Idempotent`],
 //!   [`crate::route::RequestTags`]; metadata are headers. The response has a [`crate::ServedBy`] among its extensions.
 //! * **Deadlines.** What [`Request::set_timeout`](::tonic::Request::set_timeout) says holds for the whole call: for the wait for instances, for
 //!   all attempts, and for a stream to its end. An attempt tells its instance what is left of it. When it has passed the call ends with
