@@ -107,12 +107,12 @@ impl Discovery {
         self.shared.directory.get_or_init(|| self.directory_with(self.config().balance_settings()))
     }
 
-    /// Who can take calls of gRPC, with the default settings but for the port: that in the metadata under `gRPC_port`, or the
-    /// registered one where there is no such entry. Another directory than [`Discovery::directory`].
+    /// Who can take calls of gRPC, with the settings of [`Discovery::directory`] but for the port: that in the metadata under
+    /// `gRPC_port`, or the registered one where there is no such entry. Another directory than that one.
     #[cfg(feature = "tonic")]
     pub fn grpc_directory(&self) -> &Directory {
-        let settings = || crate::ServiceSettings::default().with_ports(crate::Ports::metadata("gRPC_port"));
-        self.shared.grpc_directory.get_or_init(|| self.directory_with(BalanceSettings::new(settings())))
+        let settings = || self.config().balance_settings().with_all_ports(&crate::Ports::metadata("gRPC_port"));
+        self.shared.grpc_directory.get_or_init(|| self.directory_with(settings()))
     }
 
     /// Who can take requests, with these settings: another directory than [`Discovery::directory`], with tables of its own.

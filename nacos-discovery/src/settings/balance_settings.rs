@@ -70,6 +70,16 @@ impl BalanceSettings {
         self
     }
 
+    /// The same, with these ports for every service.
+    #[cfg(feature = "tonic")]
+    pub(crate) fn with_all_ports(mut self, ports: &super::Ports) -> Self {
+        for settings in std::iter::once(&mut self.default).chain(self.services.values_mut()) {
+            let changed = ServiceSettings::clone(settings).with_ports(ports.clone());
+            *settings = Arc::new(changed);
+        }
+        self
+    }
+
     /// The group of services that requests name without one.
     #[must_use]
     pub fn group(&self) -> &str {
