@@ -39,6 +39,7 @@ mod recovery;
 mod register;
 mod report;
 mod rival;
+mod route;
 mod server;
 
 use std::net::SocketAddr;
@@ -78,6 +79,8 @@ enum Part {
     Pick,
     /// Choosing an instance by the tables of the balancer.
     BalancePick,
+    /// Choosing an instance by routing rules.
+    Route,
     /// What the layers of the balancer add to a call.
     BalanceLayer,
     /// From a list to the tables of the balancer.
@@ -189,6 +192,9 @@ fn main() -> Result<(), Failure> {
     }
     if matches!(part, Part::All | Part::BalancePick) {
         done.extend(balance_pick::run(&runtime, scale)?.iter().map(shown_matrix));
+    }
+    if matches!(part, Part::All | Part::Route) {
+        done.extend(route::run(scale)?.iter().map(shown_matrix));
     }
     if matches!(part, Part::All | Part::BalanceUpdate) {
         done.extend(balance_update::run(scale)?.iter().map(shown_matrix));
