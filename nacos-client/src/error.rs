@@ -118,7 +118,7 @@ impl RegisterError {
 pub struct ServerRefusal {
     /// The code of the protocol: 400 bad parameter, 403 no right, 500 fault of the server, 503 overloaded …
     pub code: i32,
-    /// The server's text. Not to be compared.
+    /// The server's text; a denial says what to do, too, if the client has no user to log in with. Not to be compared.
     pub message: String,
 }
 

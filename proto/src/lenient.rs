@@ -101,7 +101,7 @@ pub(crate) fn text_or_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Resul
 
 /// A whole number, or `None` for anything that is none.
 pub(crate) fn readable_integer<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
-    Ok(integer(Value::deserialize(deserializer)?).ok())
+    Ok(Option::<Value>::deserialize(deserializer)?.and_then(|value| integer(value).ok()))
 }
 
 /// A whole number.

@@ -209,9 +209,10 @@ async fn repetitions_have_the_headers_wherever_the_call_is_waited_for() {
     let request = to(&format!("lb://{CALLED}/"), &[]);
     directory.endpoints_named("", CALLED).expect("a name").ready().await.expect("a list");
     let propagated = labels().of(to("/", &[("x-version", "v2")]).headers());
-    let begun = propagated.scope(async { tower_service::Service::call(&mut client, request) }).await;
+    let mut begun = None;
+    propagated.scope(async { begun = Some(tower_service::Service::call(&mut client, request)) }).await;
     assert!(Propagated::current().is_empty());
-    assert_eq!(begun.await.expect("an answer").status(), 200);
+    assert_eq!(begun.expect("it began").await.expect("an answer").status(), 200);
     for server in [failing, good] {
         assert_eq!(server.received()[0].headers[VERSION], "v2");
     }

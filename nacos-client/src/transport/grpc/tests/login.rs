@@ -171,7 +171,8 @@ async fn a_client_that_does_not_log_in_is_told_what_to_do() {
     let mut client = Client::start(Door::default().script());
     let (session, mut peer) = client.connection().await;
     let error = session.call(register()).await.unwrap_err();
-    assert!(error.is_denial() && error.to_string().contains("set username and password"), "{error}");
+    let CallError::Refused(said) = &error else { panic!("{error:?}") };
+    assert!(error.is_denial() && said.message.contains("set username and password"), "{error}");
     let headers = peer.request_of("InstanceRequest").await.metadata.unwrap().headers;
     assert!(!headers.contains_key("accessToken"));
 }

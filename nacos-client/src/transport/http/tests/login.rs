@@ -222,6 +222,7 @@ async fn a_client_that_does_not_log_in_asks_once_and_is_told_what_to_do() {
     net.asked();
     let call = Call::Register { key: key(), instance: instance(1) };
     let error = session.call(call).await.unwrap_err();
-    assert!(error.is_denial() && error.to_string().contains("set username and password"), "{error}");
+    let CallError::Refused(said) = &error else { panic!("{error:?}") };
+    assert!(error.is_denial() && said.message.contains("set username and password"), "{error}");
     assert_eq!(net.asked().len(), 1);
 }
