@@ -29,6 +29,9 @@ pub enum Probes {
     Everywhere,
 }
 
+/// Longer lives of tokens mean nothing, and no sum of times may overflow.
+const LONGEST_TOKEN_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
 /// Times and limits of a server. All have defaults; [`Settings::validate`] is called when the server starts.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -203,6 +206,9 @@ impl Settings {
         }
         if let Some((name, _)) = times.iter().find(|(_, time)| *time < Duration::from_millis(1)) {
             return Err(SettingsError { name, rule: "a millisecond or more" });
+        }
+        if self.token_life > LONGEST_TOKEN_LIFE {
+            return Err(SettingsError { name: "token_life", rule: "ten years or less" });
         }
         if self.push_max_delay < self.push_ack_timeout.max(self.push_retry_delay) {
             let rule = "as long as push_ack_timeout and push_retry_delay, or longer";

@@ -40,7 +40,9 @@ impl RequestArgs {
             .uri(&self.path)
             .body(())
             .map_err(|error| Failure::Usage(format!("--path {:?}: {error}", self.path)))?;
-        request.headers_mut().extend(self.headers.iter().cloned().map(|(name, value)| (Some(name), value)));
+        for (name, value) in &self.headers {
+            request.headers_mut().append(name, value.clone());
+        }
         let tags = self.tags.iter().fold(RequestTags::new(), |tags, (name, value)| tags.with(name, value));
         request.extensions_mut().insert(tags);
         Ok(request)

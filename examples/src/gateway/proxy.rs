@@ -5,8 +5,9 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
-use http::header::CONTENT_TYPE;
-use http::{Extensions, HeaderMap, Uri, Version};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::{Extensions, HeaderMap, HeaderValue, Method, Uri, Version};
+use http_body::Body as _;
 use nacos_discovery::BalanceLayer;
 use nacos_discovery::adapters::hyper::HyperSettings;
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -48,6 +49,9 @@ impl Gateway {
     async fn forward(&self, mut request: Request) -> Result<Response, Refusal> {
         let tunnel = Tunnel::asked_for(&mut request);
         let (mut head, body) = request.into_parts();
+        if head.method == Method::CONNECT {
+            return Err(Refusal::NoService);
+        }
         let peer = head.extensions.get().map(|ConnectInfo::<SocketAddr>(peer)| peer.ip());
         let (service, rest) = split(&head.uri).ok_or(Refusal::NoService)?;
         let target = Uri::try_from(format!("lb://{service}{rest}")).map_err(|_| Refusal::BadName)?;
@@ -58,6 +62,10 @@ impl Gateway {
             (&self.grpc, Version::HTTP_2)
         } else {
             hop_by_hop::announce(&mut head.headers);
+            // A GET whose length is not said would be sent as one without a body.
+            if !body.is_end_stream() && !head.headers.contains_key(CONTENT_LENGTH) {
+                head.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
+            }
             (&self.plain, Version::HTTP_11)
         };
         if tunnel.is_some() {

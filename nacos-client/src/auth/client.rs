@@ -87,7 +87,7 @@ impl Auth {
         if let Some(token) = &inner.shared.standing.borrow().token {
             return Ok(Some(token.clone()));
         }
-        newer_than(0, inner.shared.standing.subscribe()).await.map(Some)
+        newer_than(0, Failures::All, inner.shared.standing.subscribe()).await.map(Some)
     }
 
     /// The token in place of `token`, with which a call was denied; `None` if no login is due, as the last ones did not help.
@@ -105,7 +105,7 @@ impl Auth {
         let standing = inner.shared.standing.subscribe();
         match inner.shared.rejected(token) {
             Outlook::Later => Ok(None),
-            Outlook::Soon => newer_than(token.version(), standing).await.map(Some),
+            Outlook::Soon => newer_than(token.version(), Failures::New, standing).await.map(Some),
         }
     }
 
@@ -128,20 +128,35 @@ impl Auth {
     }
 }
 
-async fn newer_than(version: u64, mut standing: watch::Receiver<Standing>) -> Result<Token, LoginError> {
+/// Which failures of logins end a wait for a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Failures {
+    /// Also the last one.
+    All,
+    /// Those that are still to come, and what no waiting cures.
+    New,
+}
+
+async fn newer_than(
+    version: u64,
+    mut failures: Failures,
+    mut standing: watch::Receiver<Standing>,
+) -> Result<Token, LoginError> {
     loop {
         {
             let now = standing.borrow_and_update();
             if let Some(token) = now.token.as_ref().filter(|token| token.version() > version) {
                 return Ok(token.clone());
             }
-            if let Some(error) = &now.failure {
+            let counts = |error: &&LoginError| failures == Failures::All || !error.is_retryable();
+            if let Some(error) = now.failure.as_ref().filter(counts) {
                 return Err(error.clone());
             }
         }
         if standing.changed().await.is_err() {
             return Err(LoginError::Closed);
         }
+        failures = Failures::All;
     }
 }
 

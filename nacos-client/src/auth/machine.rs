@@ -17,7 +17,10 @@ use tokio::time::Instant;
 
 /// Two logins are at least this far apart if calls that are denied ask for them.
 const DISTANCE: Duration = Duration::from_secs(1);
-/// The longest distance, and the longest wait after a failure.
+/// The longest distance, where logins did not help: well below the time after which an instance without beats is taken for
+/// unhealthy, as it may be a call that is never allowed that asks, and then the token becomes worthless for all.
+const LONGEST_DISTANCE: Duration = Duration::from_secs(8);
+/// The longest wait after a failure.
 const LONGEST: Duration = Duration::from_secs(30);
 /// How often a callback is asked for other credentials than those that were refused.
 const ASK: Duration = Duration::from_secs(1);
@@ -140,7 +143,7 @@ impl Machine {
         }
         match &mut self.state {
             State::Holding { since, .. } => {
-                let distance = DISTANCE.saturating_mul(1 << self.vain.min(5)).min(LONGEST);
+                let distance = DISTANCE.saturating_mul(1 << self.vain.min(5)).min(LONGEST_DISTANCE);
                 let at = now.max(*since + distance);
                 if at.duration_since(now) > DISTANCE {
                     return Outlook::Later;

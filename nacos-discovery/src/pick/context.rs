@@ -14,7 +14,8 @@ pub struct PickContext<'a> {
     random: Random<'a>,
     hash_key: Option<u64>,
     head: Option<RequestHead<'a>>,
-    /// What was drawn for the request, once that was needed.
+    /// What was drawn for the request before, and what is drawn in the pick that is under way.
+    given: Option<u64>,
     draw: Option<u64>,
     /// Who wants to know how the request was routed.
     told: Option<&'a mut Option<RouteTaken>>,
@@ -57,6 +58,7 @@ impl<'a> PickContext<'a> {
             random: Random::Thread,
             hash_key: None,
             head: None,
+            given: None,
             draw: None,
             told: None,
             tried: &[],
@@ -89,6 +91,7 @@ impl<'a> PickContext<'a> {
 
     /// What was drawn for the request before.
     pub(crate) const fn drawn(mut self, draw: u64) -> Self {
+        self.given = Some(draw);
         self.draw = Some(draw);
         self
     }
@@ -138,6 +141,11 @@ impl<'a> PickContext<'a> {
     /// What rules see of the request.
     pub(crate) fn head(&self) -> RequestHead<'a> {
         self.head.unwrap_or_else(|| RequestHead::from(&*NOTHING))
+    }
+
+    /// Another request begins to be routed, unless somebody said what was drawn for it.
+    pub(crate) const fn begin(&mut self) {
+        self.draw = self.given;
     }
 
     /// What decides where a rule spreads requests by shares: the same for every attempt, whatever the rules are by then.

@@ -41,6 +41,8 @@
 //!   `tokio::spawn(Propagated::current().scope(work))`.
 //! * **Trust.** What a caller may say to the first application, it says to all behind it. An application at the border strips such
 //!   headers from what comes from outside, in a layer around `incoming()`.
+//! * **Redirects** that a client below the balancer follows take the headers along, to whatever host they lead:
+//!   `reqwest::redirect::Policy::none()` where that may be a stranger.
 //! * **Limits.** A header is passed on as it came or not at all: one with a value above 256 bytes
 //!   ([`Propagation::with_max_bytes`]), or with anything but visible ASCII, spaces and tabs, is left out and counted.
 

@@ -47,7 +47,8 @@ impl Propagation {
     }
 
     /// Headers that hold credentials, such as `authorization`, too: every service that is called can act as the caller then.
-    /// Their values are marked as sensitive, so that no `Debug` shows them and HTTP/2 keeps them out of its tables.
+    /// Their values are marked as sensitive, so that no `Debug` shows them and HTTP/2 keeps them out of its tables. The client below
+    /// should follow no redirects then: it would take them along.
     ///
     /// # Errors
     /// [`PropagationError`], as for [`Propagation::headers`].

@@ -128,6 +128,7 @@ impl Endpoints {
         let Some(snapshot) = current.as_ref() else {
             return Err(self.unknown());
         };
+        cx.begin();
         let picked = snapshot.pick(cx, &self.ejector).ok_or(()).or_else(|()| self.pick_again(snapshot, cx))?;
         if picked.endpoint().is_cross_cluster() {
             self.cross_cluster.fetch_add(1, Ordering::Relaxed);

@@ -90,7 +90,7 @@ impl Routed {
         match goal {
             Goal::Baseline => "the baseline".to_owned(),
             Goal::Fixed(at) => self.router.fixed().get(*at).map(ToString::to_string).unwrap_or_default(),
-            Goal::Taken { key: at, value } => format!("{}={value}", key(*at)),
+            Goal::Taken { key: at, value } => format!("{}={}", key(*at), value.escape_debug()),
             Goal::Unnamed { key: at } => format!("{}=(not named by the request)", key(*at)),
         }
     }

@@ -59,7 +59,8 @@ pub struct RetryNextLayer {
 impl RetryNextLayer {
     /// With the services of a [`Directory`], or the one of a [`crate::Discovery`], which are named by `lb://` or a
     /// [`nacos_client::ServiceKey`]. Calls that the balancer below finds the service of in another way are repeated by the
-    /// default settings; [`RetryNextLayer::above`] knows what it knows.
+    /// default settings; [`RetryNextLayer::above`] knows what it knows. So it is with headers that the balancer adds and rules look at:
+    /// without them this layer may take all instances for tried.
     #[must_use]
     pub fn new(directory: impl Into<Directory>) -> Self {
         Self::above(&BalanceLayer::new(directory))

@@ -4,7 +4,9 @@ use crate::ServiceInstance;
 
 /// Leaves instances out by a rule of the application's own, for every request alike.
 ///
-/// It is asked on the task that applies lists, after all other rules, and never while a request waits. It must not block.
+/// It is asked after all other rules, once for each set of instances that routing rules tell apart: on the task that applies
+/// lists, or on the one that sets rules. It must not block, nor ask a [`crate::Directory`] or [`crate::Endpoints`] anything, under
+/// whose locks it runs.
 ///
 /// # Examples
 ///

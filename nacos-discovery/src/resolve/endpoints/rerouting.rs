@@ -23,7 +23,7 @@ pub(in crate::resolve) struct Rerouting<'a> {
 impl Endpoints {
     /// Routes requests by these rules, or not any longer, in the place of those before. They are in force when this returns: a
     /// pick that begins later is routed by them. For endpoints without a directory; a [`crate::Directory`] has
-    /// [`crate::Directory::set_routes`].
+    /// [`crate::Directory::set_routes`]. Not to be called from filters or policies.
     ///
     /// # Errors
     /// If the rules cannot be used: then those before stay.

@@ -71,7 +71,7 @@ impl<'a> Plan<'a> {
         match goal {
             Goal::Baseline => "baseline".to_owned(),
             Goal::Fixed(label) => self.router.fixed().get(*label).map(ToString::to_string).unwrap_or_default(),
-            Goal::Taken { key: at, value } => format!("{}={value}", key(*at)),
+            Goal::Taken { key: at, value } => format!("{}={}", key(*at), value.escape_debug()),
             Goal::Unnamed { key: at } => format!("{}=?", key(*at)),
         }
     }

@@ -80,6 +80,7 @@ pub(super) async fn users_only(State(context): State<Shared>, request: Request, 
 /// What real servers tell everybody.
 fn is_open(method: &Method, path: &str) -> bool {
     let path = path.strip_prefix("/nacos").unwrap_or(path);
+    let path = path.strip_suffix('/').unwrap_or(path);
     let operator = ["/v1/ns/operator/", "/v1/ns/ops/"].iter().any(|prefix| path.starts_with(prefix));
     match path {
         "/v1/auth/login" | "/v1/auth/users/login" | "/v3/auth/user/login" => true,
