@@ -24,7 +24,12 @@ fn aliases_of_aliases_are_counted_before_they_are_put_in() {
         vec!["*c"; 1000].join(", ")
     );
     let error = RouteDocument::from_yaml(&bomb).expect_err("too many");
-    assert!(error.to_string().ends_with("more than 200000 values, those of aliases included"), "{error}");
+    assert!(is_syntax(&error, "more than 200000 values, those of aliases included"), "{error}");
+}
+
+/// Whether the text is refused for a reason that ends so.
+fn is_syntax(error: &RouteError, end: &str) -> bool {
+    matches!(error.problem(), Problem::Syntax { reason } if reason.ends_with(end))
 }
 
 #[test]
@@ -32,8 +37,8 @@ fn depth_is_bounded() {
     for text in ["[".repeat(10_000), "{a: ".repeat(10_000), "- ".repeat(10_000), "{\"a\": ".repeat(10_000)] {
         let error = RouteDocument::from_yaml(&text).expect_err("too deep");
         // The parser may look ahead, as far as its own limit.
-        let is_ours = error.to_string().ends_with("nested more than 32 levels deep");
-        assert!(is_ours || error.to_string().ends_with(": recursion limit exceeded"), "{error}");
+        let is_ours = is_syntax(&error, "nested more than 32 levels deep");
+        assert!(is_ours || is_syntax(&error, ": recursion limit exceeded"), "{error}");
         assert!(RouteDocument::from_json(&text).is_err());
     }
     let closed = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));

@@ -127,7 +127,8 @@ async fn cg8_a_denied_call_is_made_once_more_and_a_denied_user_is_told_so() {
     door.nobody.store(true, Ordering::Release);
     let error = session.call(Call::Query { key: key() }).await.unwrap_err();
     assert!(error.is_denial() && error.class() == CallClass::Unauthorized, "{error:?}");
-    assert!(!error.to_string().contains("set username"), "{error}");
+    let CallError::Refused(said) = &error else { panic!("{error:?}") };
+    assert!(!said.message.contains("set username"), "{error}");
     let asked = net.asked();
     let lists = asked.iter().filter(|asked| asked.what.ends_with("/instance/list")).count();
     assert_eq!((lists, door.logins()), (2, 2));
