@@ -96,11 +96,17 @@ impl Ejector {
         &self.restored
     }
 
-    /// These can take requests now, whatever is preferred. Has to be told before picks see them.
+    /// These can take requests now, whatever is preferred; `publish` lets picks see them. No gate changes in between, so that
+    /// whoever looks while they are [`settled`](Self::settled) has a list of which somebody is left.
     ///
     /// Ejections go on as they are, unless too many of the instances that are left would be ejected: then the ones whose
     /// pauses are the shortest come back.
-    pub(crate) fn members_changed<'a>(&self, usable: impl IntoIterator<Item = &'a Arc<Endpoint>>, now: Instant) {
+    pub(crate) fn members_changed<'a, R>(
+        &self,
+        usable: impl IntoIterator<Item = &'a Arc<Endpoint>>,
+        now: Instant,
+        publish: impl FnOnce() -> R,
+    ) -> R {
         let mut ledger = self.lock();
         // 0 stands for "in no list".
         ledger.round = ledger.round.checked_add(1).unwrap_or(1);
@@ -125,10 +131,12 @@ impl Ejector {
             self.step(&mut ledger, endpoint, Input::Readmit, now);
         }
         self.publish(&ledger);
+        let published = publish();
         drop(ledger);
         for endpoint in readmitted {
             log(endpoint, EjectionKind::Readmitted);
         }
+        published
     }
 
     /// Whether a request may go to an instance whose gate is not open: it is healthy again, or this request is to probe it.

@@ -107,11 +107,18 @@ impl Endpoints {
         if current.as_ref().is_some_and(|current| current.status.revision() > list.revision()) {
             return Applied::Outdated;
         }
-        let (content, applied) = match current {
-            Some(current) if builder.has(list) => (Arc::clone(&current.content), Applied::Unchanged),
-            _ => (self.told(builder.build(list, fastrand::u64(..), now), now), Applied::Replaced),
+        let status = ListStatus::new(list, now);
+        let applied = match current {
+            Some(current) if builder.has(list) => {
+                self.publish(Snapshot::new(Arc::clone(&current.content), status), now);
+                Applied::Unchanged
+            }
+            _ => {
+                let content = Arc::new(builder.build(list, fastrand::u64(..), now));
+                self.replace(Snapshot::new(content, status), now);
+                Applied::Replaced
+            }
         };
-        self.publish(Snapshot::new(content, ListStatus::new(list, now)), now);
         drop(builder);
         *lock(&self.trouble) = None;
         applied

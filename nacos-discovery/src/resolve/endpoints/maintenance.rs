@@ -98,12 +98,6 @@ impl Endpoints {
         Arc::new(builder.rebuild(fastrand::u64(..), now))
     }
 
-    /// Tells the ejector of new instances, before picks see them.
-    pub(super) fn told(&self, content: Content, now: Instant) -> Arc<Content> {
-        self.ejector.members_changed(content.tables.endpoints(), now);
-        Arc::new(content)
-    }
-
     pub(in crate::resolve) fn published(&self) -> watch::Receiver<u64> {
         self.published.subscribe()
     }
@@ -112,8 +106,26 @@ impl Endpoints {
         self.current.load_full()
     }
 
-    /// Under the builder's lock. A list that nobody has kept up to date for too long counts as none.
+    /// Publishes a snapshot of other instances, of which the ejector is told in the same moment. Under the builder's lock.
+    pub(super) fn replace(&self, snapshot: Snapshot, now: Instant) {
+        let content = Arc::clone(&snapshot.content);
+        // What was there is dropped after the ejector's lock.
+        let _before = self.ejector.members_changed(content.tables.endpoints(), now, || self.swap(snapshot, now));
+        self.announce();
+    }
+
+    /// Publishes a snapshot of the same instances. Under the builder's lock.
     pub(super) fn publish(&self, snapshot: Snapshot, now: Instant) {
+        let _before = self.swap(snapshot, now);
+        self.announce();
+    }
+
+    fn announce(&self) {
+        self.published.send_modify(|count| *count += 1);
+    }
+
+    /// Puts a snapshot in the place of the one before. A list that nobody has kept up to date for too long counts as none.
+    fn swap(&self, snapshot: Snapshot, now: Instant) -> Option<Arc<Snapshot>> {
         let expires = snapshot.expires(self.settings.upkeep().max_stale());
         let snapshot = match expires.filter(|expires| *expires <= now) {
             Some(_) if !matches!(snapshot.empty, NoInstanceReason::Closed) => {
@@ -122,7 +134,6 @@ impl Endpoints {
             }
             _ => snapshot,
         };
-        self.current.store(Some(Arc::new(snapshot)));
-        self.published.send_modify(|count| *count += 1);
+        self.current.swap(Some(Arc::new(snapshot)))
     }
 }

@@ -54,8 +54,7 @@ impl Rerouting<'_> {
     pub(in crate::resolve) fn commit(mut self) {
         self.builder.set_router(self.router);
         if let Some((current, content)) = self.made {
-            let content = self.endpoints.told(content, self.now);
-            self.endpoints.publish(current.with(content), self.now);
+            self.endpoints.replace(current.with(Arc::new(content)), self.now);
         }
     }
 }
