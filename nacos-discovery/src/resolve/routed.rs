@@ -51,14 +51,7 @@ impl Routed {
 
     /// Whether an instance with these metadata is of a goal.
     pub(super) fn is_of(&self, goal: &Goal<'_>, metadata: &BTreeMap<String, String>) -> bool {
-        match goal {
-            Goal::Baseline => self.router.is_baseline(metadata),
-            Goal::Fixed(at) => self.router.fixed().get(*at).is_some_and(|label| label.is_of(metadata)),
-            Goal::Taken { key, value } => {
-                self.router.taken().get(*key).and_then(|key| metadata.get(key)).is_some_and(|own| *own == **value)
-            }
-            Goal::Unnamed { .. } => false,
-        }
+        self.router.is_of(goal, metadata)
     }
 
     /// All tables, each once for each goal.
@@ -86,13 +79,7 @@ impl Routed {
 
     /// What people call a goal.
     pub(super) fn name(&self, goal: &Goal<'_>) -> String {
-        let key = |at: usize| self.router.taken().get(at).map_or("", String::as_str);
-        match goal {
-            Goal::Baseline => "the baseline".to_owned(),
-            Goal::Fixed(at) => self.router.fixed().get(*at).map(ToString::to_string).unwrap_or_default(),
-            Goal::Taken { key: at, value } => format!("{}={}", key(*at), value.escape_debug()),
-            Goal::Unnamed { key: at } => format!("{}=(not named by the request)", key(*at)),
-        }
+        self.router.name(goal, "the baseline", "(not named by the request)")
     }
 
     pub(super) fn baseline(&self) -> &Group {

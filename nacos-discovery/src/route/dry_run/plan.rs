@@ -56,23 +56,13 @@ impl<'a> Plan<'a> {
         match goal {
             Goal::Baseline => self.baseline,
             Goal::Fixed(label) => self.fixed.get(*label).copied().unwrap_or_default(),
-            Goal::Unnamed { .. } => 0,
-            Goal::Taken { key, value } => {
-                let key = self.router.taken().get(*key);
-                let has =
-                    |one: &&&BTreeMap<String, String>| key.and_then(|key| one.get(key)).is_some_and(|one| one == value);
-                self.metadata.iter().filter(has).count()
+            Goal::Taken { .. } | Goal::Unnamed { .. } => {
+                self.metadata.iter().filter(|one| self.router.is_of(goal, one)).count()
             }
         }
     }
 
     fn name(&self, goal: &Goal<'_>) -> String {
-        let key = |key: usize| self.router.taken().get(key).map_or("", String::as_str);
-        match goal {
-            Goal::Baseline => "baseline".to_owned(),
-            Goal::Fixed(label) => self.router.fixed().get(*label).map(ToString::to_string).unwrap_or_default(),
-            Goal::Taken { key: at, value } => format!("{}={}", key(*at), value.escape_debug()),
-            Goal::Unnamed { key: at } => format!("{}=?", key(*at)),
-        }
+        self.router.name(goal, "baseline", "?")
     }
 }

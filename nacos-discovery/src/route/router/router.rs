@@ -48,6 +48,30 @@ impl Router {
         self.labels.keys.iter().all(|key| metadata.get(key).is_none_or(|value| default(key) == Some(value)))
     }
 
+    /// Whether an instance with these metadata is of a goal.
+    pub(crate) fn is_of(&self, goal: &Goal<'_>, metadata: &BTreeMap<String, String>) -> bool {
+        match goal {
+            Goal::Baseline => self.is_baseline(metadata),
+            Goal::Fixed(at) => self.fixed().get(*at).is_some_and(|label| label.is_of(metadata)),
+            Goal::Taken { key, value } => {
+                self.taken().get(*key).and_then(|key| metadata.get(key)).is_some_and(|own| *own == **value)
+            }
+            Goal::Unnamed { .. } => false,
+        }
+    }
+
+    /// What people call a goal, with these words for the baseline and for a value that the request does not name. Those that
+    /// it names are escaped.
+    pub(crate) fn name(&self, goal: &Goal<'_>, baseline: &str, unnamed: &str) -> String {
+        let key = |at: usize| self.taken().get(at).map_or("", String::as_str);
+        match goal {
+            Goal::Baseline => baseline.to_owned(),
+            Goal::Fixed(at) => self.fixed().get(*at).map(ToString::to_string).unwrap_or_default(),
+            Goal::Taken { key: at, value } => format!("{}={}", key(*at), value.escape_debug()),
+            Goal::Unnamed { key: at } => format!("{}={unnamed}", key(*at)),
+        }
+    }
+
     /// Where a request goes. `draw` has 64 uniform random bits; it is asked at most once, where a share is drawn.
     pub(crate) fn route<'a>(&'a self, head: &RequestHead<'a>, draw: impl FnOnce() -> u64) -> Route<'a> {
         match self.rules.iter().find(|rule| rule.applies(head)) {
