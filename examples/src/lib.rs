@@ -31,7 +31,7 @@ pub use http_service::HttpService;
 pub use nacos_discovery::serve::stop_signal;
 pub use options::RegistryOptions;
 pub use provider::Provider;
-pub use shares::print_shares;
+pub use shares::{print_counts, print_shares};
 pub use until::until;
 
 /// What can go wrong in an example.

@@ -20,3 +20,21 @@ pub fn print_shares(snapshot: &ServiceSnapshot, answers: &BTreeMap<String, u32>)
         );
     }
 }
+
+/// Prints, for each instance and its weight, how many of all calls should have come to it and how many did; whether chance
+/// explains the difference. `answers` counts calls by `host:port`.
+#[expect(clippy::print_stdout, reason = "a table for people is what it is for")]
+pub fn print_counts(instances: &[(String, f64)], answers: &BTreeMap<String, u32>, calls: u32) -> bool {
+    println!("{:<22} {:>6} {:>9} {:>7}", "instance", "weight", "expected", "seen");
+    let total: f64 = instances.iter().map(|(_, weight)| weight).sum();
+    let mut fair = true;
+    for (address, weight) in instances {
+        let seen = answers.get(address).copied().unwrap_or_default();
+        let share = weight / total;
+        let expected = f64::from(calls) * share;
+        println!("{address:<22} {weight:>6} {expected:>9.0} {seen:>7}");
+        // Five standard deviations: once in two million runs chance alone goes beyond.
+        fair &= (f64::from(seen) - expected).abs() < 5.0 * (expected * (1.0 - share)).sqrt();
+    }
+    fair
+}

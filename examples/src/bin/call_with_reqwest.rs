@@ -4,12 +4,11 @@
 //! ```text
 //! cargo run -p examples --bin call_with_reqwest
 //! ```
-#![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use examples::{Error, Provider};
+use examples::{Error, Provider, print_counts};
 use nacos_discovery::{Discovery, DiscoveryConfig};
 use nacos_server_min::Server;
 
@@ -26,16 +25,9 @@ async fn main() -> Result<(), Error> {
     }
 
     let answers = calls(&registry).await?;
-    println!("{:<22} {:>6} {:>9} {:>7}", "instance", "weight", "expected", "seen");
-    let mut fair = true;
-    for (provider, weight) in providers.iter().zip(WEIGHTS) {
-        let seen = answers.get(&provider.address()).copied().unwrap_or_default();
-        let share = weight / WEIGHTS.iter().sum::<f64>();
-        let expected = f64::from(CALLS) * share;
-        println!("{:<22} {weight:>6} {expected:>9.0} {seen:>7}", provider.address());
-        // Five standard deviations: once in two million runs chance alone goes beyond.
-        fair &= (f64::from(seen) - expected).abs() < 5.0 * (expected * (1.0 - share)).sqrt();
-    }
+    let instances: Vec<_> =
+        providers.iter().zip(WEIGHTS).map(|(provider, weight)| (provider.address(), weight)).collect();
+    let fair = print_counts(&instances, &answers, CALLS);
 
     for provider in providers {
         provider.stop().await?;
