@@ -14,7 +14,7 @@ use crate::{
     config::ClientConfig,
     exchange::{Answer, Http, NoAnswer, Request},
     servers::ServerList,
-    transport::http::{Query, said},
+    transport::http::{Query, said_in_full, shortened},
 };
 
 /// Newest first: 3.x has all of them, and may drop the older ones; who has not the first one says so.
@@ -49,6 +49,7 @@ enum Said {
     NoPath,
     Refused {
         status: u16,
+        /// At its whole length.
         message: String,
     },
     /// This is no answer to a login.
@@ -84,7 +85,8 @@ impl Logins {
                     return Ok(grant);
                 }
                 Said::Refused { status, message } => {
-                    let message = credentials.hidden_in(&message);
+                    // Hidden first: half a password is no password to be found.
+                    let message = shortened(&credentials.hidden_in(&message));
                     refused.get_or_insert_with(|| LoginError::Refused {
                         username: credentials.username().to_owned(),
                         status,
@@ -147,7 +149,7 @@ fn judge(answer: &Answer, path: &'static str) -> Said {
         404 | 405 | 410 | 501 => Said::NoPath,
         300..=399 | 408 | 429 | 502..=504 => Said::Foreign(format!("status {status} to a login")),
         // Also 500: some servers say so to a wrong password or an unknown user.
-        _ => Said::Refused { status, message: said(&answer.body) },
+        _ => Said::Refused { status, message: said_in_full(&answer.body) },
     }
 }
 

@@ -133,6 +133,19 @@ async fn a_refused_login_is_another_error_than_a_server_that_is_away() {
 }
 
 #[tokio::test]
+async fn cg47_a_refusal_that_is_cut_short_ends_in_no_half_of_the_password() {
+    for echo in ["s3&cret", "s3%26cret"] {
+        for room in 0..12 {
+            let message = format!("{}{echo}", "x".repeat(300 - room));
+            let server = server(V3, page(403, &message)).await;
+            let error = token(&auth_for(&[server.address().to_string()])).await.unwrap_err();
+            let LoginError::Refused { message, .. } = &error else { panic!("{error:?}") };
+            assert!(!message.contains("s3") && message.chars().count() < 310, "{room}: {message}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn answers_without_a_token_of_use_are_none() {
     for body in
         ["", "{}", r#"{"accessToken":""}"#, r#"{"accessToken":"a\nb"}"#, r#"{"accessToken":null,"tokenTtl":1}"#, "[]"]

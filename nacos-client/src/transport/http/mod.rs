@@ -31,7 +31,9 @@ mod wire;
 pub(crate) use query::Query;
 pub(crate) use settings::{HttpLimits, HttpSettings};
 pub(crate) use transport::HttpTransport;
+#[cfg(feature = "maintain")]
 pub(crate) use verdict::said;
+pub(crate) use verdict::{said_in_full, shortened};
 
 #[cfg(test)]
 mod testing;

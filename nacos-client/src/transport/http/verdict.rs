@@ -126,16 +126,22 @@ fn foreign(body: &[u8]) -> Rejection {
 
 /// The text of a refusal: plain, in the form of 1.4 (`caused: …;`), or in an error page.
 pub(crate) fn said(body: &[u8]) -> String {
+    shortened(&said_in_full(body))
+}
+
+/// The same at its whole length.
+pub(crate) fn said_in_full(body: &[u8]) -> String {
     if let Ok(wire::ErrorPage { message: Some(message), .. }) = wire::read(body, "error") {
-        return shortened(message.trim());
+        return message.trim().to_owned();
     }
     let text = String::from_utf8_lossy(body);
     let text = text.trim();
     let text = text.strip_prefix("caused: ").map_or(text, |rest| rest.strip_suffix(';').unwrap_or(rest));
-    shortened(text)
+    text.to_owned()
 }
 
-fn shortened(text: &str) -> String {
+/// Not more of a text than an error has room for.
+pub(crate) fn shortened(text: &str) -> String {
     match text.char_indices().nth(LONGEST_TEXT) {
         Some((at, _)) => format!("{} …", text.get(..at).unwrap_or_default()),
         None => text.to_owned(),
