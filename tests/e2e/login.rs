@@ -180,6 +180,30 @@ async fn g15_a_wrong_password_is_told_from_a_server_that_is_away() {
 }
 
 #[tokio::test]
+async fn g15_whoever_gets_no_token_in_time_is_told_that_it_is_the_login() {
+    for protocol in BOTH {
+        let server = server().await;
+        let never = || std::future::pending();
+        let nacos = NamingService::builder().servers([server.server_addr()]).protocol(protocol).credentials(never);
+        let nacos = nacos.build().unwrap();
+        connected(&nacos).await;
+        let short = Duration::from_millis(200);
+        let orders = service(&nacos, &unique("orders")).deadline(short);
+        let unfinished = |error: &QueryError| matches!(error, QueryError::Login(LoginError::Unfinished { .. }));
+        for error in [orders.query().await.err(), orders.refresh().await.err(), orders.snapshot().await.err()] {
+            let error = error.expect("no list without a token");
+            assert!(unfinished(&error) && error.is_retryable(), "{protocol}: {error:?}");
+        }
+        let error = in_time("an end", nacos.services_page("", 1, 1)).await.unwrap_err();
+        assert!(unfinished(&error), "{protocol}: {error:?}");
+        let registration = orders.register(mine(1)).unwrap();
+        let error = registration.confirmed_within(short).await.unwrap_err();
+        let ConfirmError::Deadline { last_error: Some(text), .. } = &error else { panic!("{error:?}") };
+        assert!(text.contains("no login"), "{protocol}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn an_operator_logs_in_too() {
     let server = server().await;
     let config = || nacos_client::ClientConfig::builder().servers([server.server_addr()]);

@@ -27,7 +27,13 @@ struct Inner {
     source: CredentialsSource,
     logins: Arc<Logins>,
     tasks: Tasks,
+    /// Longest wait for a token.
+    patience: Duration,
 }
+
+/// The share of the time for a call that it waits for a token: one silent server is told of by its name, and the call still ends as one that had
+/// no token.
+const PATIENCE: f64 = 5.0 / 6.0;
 
 impl Auth {
     /// The login of a client with these settings. Does nothing yet.
@@ -35,7 +41,8 @@ impl Auth {
         Self(config.credentials.clone().map(|source| {
             let machine = Machine::new(source.rotates(), fastrand::Rng::new());
             let (shared, logins) = (Arc::new(Shared::new(machine)), Arc::new(Logins::new(config)));
-            Arc::new(Inner { shared, source, logins, tasks: Tasks::new() })
+            let patience = config.timeouts.request.mul_f64(PATIENCE);
+            Arc::new(Inner { shared, source, logins, tasks: Tasks::new(), patience })
         }))
     }
 
@@ -44,8 +51,8 @@ impl Auth {
     pub(crate) fn over(config: &ClientConfig, connector: Arc<dyn crate::servers::Connector>) -> Self {
         Self(Self::new(config).0.map(|inner| {
             let logins = Arc::new(Logins::new(config).over(connector));
-            let (shared, source) = (Arc::clone(&inner.shared), inner.source.clone());
-            Arc::new(Inner { shared, source, logins, tasks: Tasks::new() })
+            let (shared, source, patience) = (Arc::clone(&inner.shared), inner.source.clone(), inner.patience);
+            Arc::new(Inner { shared, source, logins, tasks: Tasks::new(), patience })
         }))
     }
 
@@ -73,11 +80,15 @@ impl Auth {
         end.unwrap_or_else(|| Box::pin(async { true }))
     }
 
-    /// The token for a call: none if nobody logs in. Waits for the end of the first login.
+    /// The token for a call: none if nobody logs in. Waits for the end of the first login, but not as long as a call may take.
     ///
     /// # Errors
     ///
-    /// There is no token, and the last login failed.
+    /// There is no token, and the last login failed or has not ended.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with timers, if it has to wait.
     ///
     /// # Cancel safety
     ///
@@ -87,14 +98,18 @@ impl Auth {
         if let Some(token) = &inner.shared.standing.borrow().token {
             return Ok(Some(token.clone()));
         }
-        newer_than(0, Failures::All, inner.shared.standing.subscribe()).await.map(Some)
+        inner.newer_than(0, Failures::All, inner.shared.standing.subscribe()).await.map(Some)
     }
 
     /// The token in place of `token`, with which a call was denied; `None` if no login is due, as the last ones did not help.
     ///
     /// # Errors
     ///
-    /// The login failed.
+    /// The login failed, or did not end soon enough.
+    ///
+    /// # Panics
+    ///
+    /// Outside a tokio runtime with timers, if it has to wait.
     ///
     /// # Cancel safety
     ///
@@ -105,7 +120,7 @@ impl Auth {
         let standing = inner.shared.standing.subscribe();
         match inner.shared.rejected(token) {
             Outlook::Later => Ok(None),
-            Outlook::Soon => newer_than(token.version(), Failures::New, standing).await.map(Some),
+            Outlook::Soon => inner.newer_than(token.version(), Failures::New, standing).await.map(Some),
         }
     }
 
@@ -113,6 +128,16 @@ impl Auth {
     pub(crate) fn made_again(&self, token: &Token, denied: bool) {
         if let Some(inner) = &self.0 {
             inner.shared.made_again(token, denied);
+        }
+    }
+
+    /// Why nothing could be asked for `waited`, if it is for want of a token.
+    pub(crate) fn lack(&self, waited: Duration) -> Option<LoginError> {
+        let standing = self.0.as_ref()?.shared.standing.borrow();
+        match (&standing.token, &standing.failure) {
+            (Some(_), _) => None,
+            (None, Some(failure)) => Some(failure.clone()),
+            (None, None) => Some(LoginError::Unfinished { waited }),
         }
     }
 
@@ -125,6 +150,24 @@ impl Auth {
     pub(crate) fn watch(&self) -> Option<LoginWatch> {
         let inner = self.0.as_ref()?;
         Some(LoginWatch { standing: inner.shared.standing.subscribe(), seen: 0 })
+    }
+}
+
+impl Inner {
+    /// Waits for a token that is newer than `version`.
+    async fn newer_than(
+        &self,
+        version: u64,
+        failures: Failures,
+        standing: watch::Receiver<Standing>,
+    ) -> Result<Token, LoginError> {
+        match tokio::time::timeout(self.patience, newer_than(version, failures, standing)).await {
+            Ok(result) => result,
+            Err(_) => {
+                let failure = self.shared.standing.borrow().failure.clone();
+                Err(failure.unwrap_or(LoginError::Unfinished { waited: self.patience }))
+            }
+        }
     }
 }
 

@@ -30,17 +30,19 @@ pub(super) struct Driver {
     refused: Option<Credentials>,
     under_way: Option<BoxFuture<'static, Outcome>>,
     failed_log: LogLimit,
+    /// Of the driver, also of one that never ran.
+    _end: TellTheEnd,
 }
 
 impl Driver {
     pub(super) fn new(shared: Arc<Shared>, source: CredentialsSource, logins: Arc<Logins>) -> Self {
-        Self { shared, source, logins, refused: None, under_way: None, failed_log: LogLimit::default() }
+        let end = TellTheEnd(Arc::clone(&shared));
+        Self { shared, source, logins, refused: None, under_way: None, failed_log: LogLimit::default(), _end: end }
     }
 
     /// Runs until told to stop.
     pub(super) async fn run(mut self, stop: CancellationToken) {
         let shared = Arc::clone(&self.shared);
-        let _end = TellTheEnd(Arc::clone(&shared));
         self.step(Input::Start);
         loop {
             let wake = shared.wake_at();

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 /// Why there is no token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -27,6 +29,12 @@ pub enum LoginError {
         /// What it said.
         reason: String,
     },
+    /// No login has ended in time: the servers or the callback take long. The client goes on trying.
+    #[error("no login has ended within {waited:?}")]
+    Unfinished {
+        /// How long the end of one was waited for.
+        waited: Duration,
+    },
     /// The client is shut down.
     #[error("the client is shut down")]
     Closed,
@@ -36,6 +44,6 @@ impl LoginError {
     /// Whether waiting can help without anybody doing anything.
     #[must_use]
     pub const fn is_retryable(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Credentials { .. })
+        matches!(self, Self::Unreachable { .. } | Self::Credentials { .. } | Self::Unfinished { .. })
     }
 }

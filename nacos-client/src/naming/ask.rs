@@ -22,7 +22,7 @@ impl Client {
             Ok(result) => result,
             Err(_) => Err(match last {
                 Some(Asking::Failed(trouble)) => trouble.into_query_error(limit),
-                Some(Asking::Sent) => QueryError::Deadline { waited: limit },
+                Some(Asking::Sent) => self.unanswered(limit),
                 None => self.not_connected(limit),
             }),
         }
@@ -85,6 +85,11 @@ impl Client {
             Ok(session) => session.map(drop),
             Err(_) => Err(self.not_connected(limit)),
         }
+    }
+
+    /// The error of a question that nothing came back to.
+    pub(crate) fn unanswered(&self, waited: Duration) -> QueryError {
+        self.core.auth.lack(waited).map_or(QueryError::Deadline { waited }, QueryError::Login)
     }
 
     pub(crate) fn not_connected(&self, waited: Duration) -> QueryError {

@@ -119,7 +119,7 @@ impl ServiceHandle {
         if self.client.core.with_link(|link| link.session().is_none()) {
             return self.client.not_connected(waited);
         }
-        QueryError::Deadline { waited }
+        self.client.unanswered(waited)
     }
 
     /// The newest list if there is one; never waits. The service stays looked up.

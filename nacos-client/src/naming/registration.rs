@@ -116,7 +116,9 @@ impl Registration {
         let result = wait_for(&self.client.core, self.records.changed(), Some(deadline), || self.verdict()).await;
         match result {
             Ok(verdict) => verdict,
-            Err(Ended::Deadline) => Err(ConfirmError::Deadline { waited: deadline, last_error: self.last_error() }),
+            Err(Ended::Deadline) => {
+                Err(ConfirmError::Deadline { waited: deadline, last_error: self.last_error(deadline) })
+            }
             Err(Ended::Start(error)) => Err(error.into()),
         }
     }
@@ -145,7 +147,8 @@ impl Registration {
         trouble.and_then(|trouble| trouble.confirm_error())
     }
 
-    fn last_error(&self) -> Option<String> {
+    /// What keeps it from being acknowledged, after a wait of this length.
+    fn last_error(&self, waited: Duration) -> Option<String> {
         let key = self.key();
         let state = self.records.lock();
         let own = if self.ephemeral {
@@ -153,6 +156,7 @@ impl Registration {
         } else {
             state.redo.persistent.trouble(&key).map(|trouble| trouble.to_string())
         };
+        let own = own.or_else(|| self.client.core.auth.lack(waited).map(|error| error.to_string()));
         own.or_else(|| self.client.transport.status().borrow().last_error.as_ref().map(|error| describe(error)))
     }
 

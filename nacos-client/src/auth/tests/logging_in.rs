@@ -219,6 +219,27 @@ async fn a_callback_that_fails_panics_or_names_nobody_is_an_error_and_is_asked_a
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn whoever_waits_for_a_login_that_nobody_makes_is_let_go() {
+    let config = ClientConfig::builder().servers(["127.0.0.1:1"]).username("nacos").build().unwrap();
+    let begun = tokio::time::Instant::now();
+    let error = Auth::new(&config).pass().await.unwrap_err();
+    let LoginError::Unfinished { waited } = error else { panic!("{error:?}") };
+    assert!(error.is_retryable() && waited < config.timeouts().request && begun.elapsed() == waited, "{error}");
+}
+
+#[test]
+fn cg51_the_end_of_a_runtime_on_which_the_login_never_ran_lets_everybody_go() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let config = ClientConfig::builder().servers(["127.0.0.1:1"]).username("nacos").build().unwrap();
+    let (auth, idle) = (Auth::new(&config), runtime());
+    let entered = idle.enter();
+    auth.start().unwrap();
+    drop(entered);
+    drop(idle);
+    assert_eq!(runtime().block_on(auth.pass()).unwrap_err(), LoginError::Closed);
+}
+
 #[tokio::test]
 async fn a_blank_user_does_not_log_in() {
     for (user, password) in [("", "x"), (" ", "x")] {
