@@ -139,10 +139,10 @@ impl PersistentWishes {
         wish.failing = Some((attempts.saturating_add(1), since, trouble));
     }
 
-    /// There is a token: what was not sent for want of one is tried again now.
+    /// There is a token: what was denied, or not sent for want of one, is tried again now.
     pub(crate) fn logged_in(&mut self) {
         for wish in &mut self.list {
-            if wish.failing.as_ref().is_some_and(|(_, _, trouble)| trouble.is_no_token()) {
+            if wish.failing.as_ref().is_some_and(|(_, _, trouble)| trouble.awaits_login()) {
                 wish.backoff.clear();
             }
         }

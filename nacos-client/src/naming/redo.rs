@@ -365,11 +365,11 @@ impl Redo {
         }
     }
 
-    /// There is a token: what was not sent for want of one is tried again now.
+    /// There is a token: what was denied, or not sent for want of one, is tried again now.
     pub(crate) fn logged_in(&mut self) {
         self.wishes.logged_in();
         self.persistent.logged_in();
-        if self.slot.trouble.as_ref().is_some_and(|trouble| trouble.is_no_token()) {
+        if self.slot.trouble.as_ref().is_some_and(|trouble| trouble.awaits_login()) {
             self.slot.backoff.clear();
         }
     }

@@ -278,9 +278,9 @@ impl SubSlot {
         true
     }
 
-    /// There is a token: what was not asked for want of one is asked now.
+    /// There is a token: what was denied, or not asked for want of one, is asked now.
     pub(crate) fn logged_in(&mut self, now: Instant) {
-        if self.trouble.as_ref().is_some_and(Trouble::is_no_token) {
+        if self.trouble.as_ref().is_some_and(Trouble::awaits_login) {
             self.backoff.clear();
             // Of use where it was a query that failed.
             self.check_at = self.check_at.map(|at| at.min(now));

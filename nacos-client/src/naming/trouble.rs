@@ -63,9 +63,10 @@ impl Trouble {
         }
     }
 
-    /// Whether a login cures it: there was no token to make the call with.
-    pub(crate) const fn is_no_token(&self) -> bool {
-        matches!(self, Self::Login(_))
+    /// Whether a login may cure it: there was no token to make the call with, or the newest one did not give the right to it, and the next may be
+    /// another user's.
+    pub(crate) const fn awaits_login(&self) -> bool {
+        matches!(self, Self::Login(_) | Self::Denied(_))
     }
 
     /// What was said to a registration that need not be tried again soon.

@@ -16,7 +16,7 @@ pub enum RegistrationStatus {
     Pending,
     /// The server the client is connected to has it as it is wanted.
     Confirmed,
-    /// The server refused it as it is; tried again after a change or 30 s.
+    /// The server refused it as it is; tried again after a change or 30 s, and what it denied to the user also after a new login.
     Refused(ServerRefusal),
     /// The server failed to take it; tried again with growing pauses of at most 5 s.
     Failing {
@@ -219,10 +219,10 @@ impl Wishes {
         }
     }
 
-    /// There is a token: what was not sent for want of one is tried again now.
+    /// There is a token: what was denied, or not sent for want of one, is tried again now.
     pub(crate) fn logged_in(&mut self) {
         for wish in &mut self.list {
-            if matches!(&wish.verdict, Verdict::Refused { trouble, .. } if trouble.is_no_token()) {
+            if matches!(&wish.verdict, Verdict::Refused { trouble, .. } if trouble.awaits_login()) {
                 wish.verdict = Verdict::Open;
             }
         }

@@ -158,7 +158,7 @@ impl Worker {
         self.end_handover_if_done();
     }
 
-    /// There is a new token: what waits for one goes on.
+    /// There is a new token: what waits for one goes on, and what was denied is tried with it.
     fn logged_in(&self) {
         let now = Instant::now();
         self.core.reactor.for_each(|entry| {

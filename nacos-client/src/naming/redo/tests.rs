@@ -245,3 +245,35 @@ fn a_batch_that_is_taken_in_part_is_judged_one_by_one() {
     b.now += REFUSED_RETRY;
     assert_eq!(b.next(), "nothing");
 }
+
+#[test]
+fn cg46_what_was_denied_is_tried_again_at_once_after_a_login_and_what_was_refused_is_not() {
+    let mut b = Bench::new();
+    b.want(1, 1.0);
+    assert_eq!(b.next(), "register 1x1");
+    b.done(refused(403));
+    assert_eq!(b.next(), "nothing");
+    b.redo.logged_in();
+    assert_eq!(b.next(), "register 1x1");
+    b.done(Ok(Reply::Done));
+    b.unwant(1);
+    assert_eq!(b.next(), "deregister");
+    b.done(refused(403));
+    assert_eq!(b.next(), "nothing");
+    b.redo.logged_in();
+    assert_eq!(b.next(), "deregister");
+    b.done(Ok(Reply::Done));
+    b.want(2, 1.0);
+    assert_eq!(b.next(), "register 2x1");
+    b.done(refused(400));
+    b.redo.logged_in();
+    assert_eq!(b.next(), "nothing", "no login makes it right");
+
+    let persistent = instance(3, 1.0);
+    b.redo.persistent.register(persistent, 1);
+    assert!(b.next().contains("RegisterPersistent"));
+    b.done(refused(403));
+    assert_eq!(b.next(), "nothing");
+    b.redo.logged_in();
+    assert!(b.next().contains("RegisterPersistent"));
+}

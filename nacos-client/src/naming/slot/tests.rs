@@ -1,6 +1,7 @@
 //! The subscription of one service, step by step.
 
 use super::*;
+use crate::error::ServerRefusal;
 
 const E1: Option<(Epoch, Freshness)> = Some((Epoch(1), Freshness::Pushed));
 const E2: Option<(Epoch, Freshness)> = Some((Epoch(2), Freshness::Pushed));
@@ -189,4 +190,17 @@ fn a_refresh_is_served_by_a_call_sent_after_it() {
     let query = slot.next(E1, None, now).unwrap();
     slot.done(query, SubOutcome::Answered, now);
     assert!(slot.refreshed(ticket).is_some_and(|r| r.is_ok()));
+}
+
+#[test]
+fn cg46_what_was_denied_is_asked_again_at_once_after_a_login_and_what_was_refused_is_not() {
+    let said = || ServerRefusal { code: 403, message: String::new() };
+    for (trouble, again) in [(Trouble::Denied(said()), true), (Trouble::Refused(said()), false)] {
+        let (mut slot, now) = (slot(), Instant::now());
+        let subscribe = slot.next(E1, None, now).unwrap();
+        assert!(slot.done(subscribe, SubOutcome::Final(trouble), now));
+        assert_eq!(slot.next(E1, None, now), None);
+        slot.logged_in(now);
+        assert_eq!(call(slot.next(E1, None, now)), again.then_some(SubCall::Subscribe));
+    }
 }
