@@ -139,7 +139,6 @@ impl Inner {
         if persistent && !self.info.abilities.persistent {
             return Err(CallError::Unsupported { needs: requests::PERSISTENT_SINCE });
         }
-        let Ok(_permit) = self.life.permits.acquire().await else { return Err(self.life.over().await) };
         if self.settings.auth.is_off() {
             return self.send(call, None).await.map_err(CallError::without_login);
         }
@@ -171,7 +170,9 @@ impl Inner {
         }
     }
 
+    /// One attempt, which takes a place among the calls under way; who waits for a token has none.
     async fn send(&self, call: &Call, token: Option<&Token>) -> Result<Reply, CallError> {
+        let Ok(_permit) = self.life.permits.acquire().await else { return Err(self.life.over().await) };
         let frame = match self.encode(call, token) {
             Ok(frame) => frame,
             Err(error) => return Err(self.failed(error).await),

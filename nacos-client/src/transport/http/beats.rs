@@ -22,7 +22,7 @@ use super::{
     beat_reactor::{BeatId, BeatKey, BeatReactor, Departure, Form, Landing, Late},
     counters::BeatCounters,
     requests::Writer,
-    round::Servers,
+    round::{Servers, Terms},
     verdict,
 };
 use crate::{
@@ -184,7 +184,7 @@ impl Beats {
             Form::Light => self.writer.light_beat(key, instance),
             Form::Full => self.writer.full_beat(key, instance, i64::try_from(period.as_millis()).unwrap_or(i64::MAX)),
         };
-        let answer = match self.servers.ask(&request, self.limit, verdict::beat).await {
+        let answer = match self.servers.ask(&request, Terms::within(self.limit), verdict::beat).await {
             Ok((answer, _)) => answer,
             Err(refused) => return self.tell_failed(key, &refused.error),
         };
@@ -208,7 +208,10 @@ impl Beats {
         let mut wanted = self.reactor().content(id);
         while let Some(instance) = wanted {
             let request = self.writer.register(key, &instance);
-            let done = self.servers.ask(&request, self.limit, |answer| verdict::done(verdict::success(answer)?)).await;
+            let done = self
+                .servers
+                .ask(&request, Terms::within(self.limit), |answer| verdict::done(verdict::success(answer)?))
+                .await;
             if let Err(refused) = done {
                 return self.tell_failed(key, &refused.error);
             }
@@ -242,7 +245,10 @@ impl Beats {
     pub(super) async fn deregister(&self, gone: Vec<(ServiceKey, Arc<Instance>)>) {
         let removals = gone.into_iter().map(|(key, instance)| async move {
             let request = self.writer.deregister(&key, &instance);
-            let done = self.servers.ask(&request, self.limit, |answer| verdict::done(verdict::success(answer)?)).await;
+            let done = self
+                .servers
+                .ask(&request, Terms::within(self.limit), |answer| verdict::done(verdict::success(answer)?))
+                .await;
             if let Err(refused) = done {
                 tracing::debug!(service = %key, %instance, error = %describe(&refused.error), "not deregistered");
             }

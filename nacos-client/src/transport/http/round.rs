@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::time::Instant;
+use tokio::{sync::Semaphore, time::Instant};
 
 use super::{
     pulse::Pulse,
@@ -35,6 +35,22 @@ pub(super) struct Servers {
 struct Ring {
     first: usize,
     rotation: Rotation,
+}
+
+/// On which terms a request is put to servers.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Terms<'a> {
+    /// For each exchange.
+    pub(super) limit: Duration,
+    /// Where it needs a place while it is under way; who waits for a token has none.
+    pub(super) places: Option<&'a Semaphore>,
+}
+
+impl Terms<'_> {
+    /// No place is needed.
+    pub(super) const fn within(limit: Duration) -> Self {
+        Self { limit, places: None }
+    }
 }
 
 /// Who took a request.
@@ -75,23 +91,23 @@ impl Servers {
         self.list.get(first).map_or_else(|| Arc::from(""), |server| Arc::clone(&server.name))
     }
 
-    /// Puts `request` to one server after the other, each at most for `limit`, until `judge` takes an answer or finds it final. With a token if this client
-    /// logs in, and once more with a newer one if it is denied.
+    /// Puts `request` to one server after the other until `judge` takes an answer or finds it final. With a token if this client logs in, and once more with
+    /// a newer one if it is denied.
     pub(super) async fn ask<T>(
         &self,
         request: &Request,
-        limit: Duration,
+        terms: Terms<'_>,
         judge: impl Fn(&Answer) -> Result<T, Rejection>,
     ) -> Result<(T, Place), Refused> {
         let no_token = |error| Refused { error: CallError::Login(error), server: self.first() };
         let Some(token) = self.auth.pass().await.map_err(no_token)? else {
-            let asked = self.ask_with(request, None, limit, &judge).await;
+            let asked = self.ask_with(request, None, terms, &judge).await;
             return asked.map_err(|refused| Refused { error: refused.error.without_login(), ..refused });
         };
-        match self.ask_with(request, Some(&token), limit, &judge).await {
+        match self.ask_with(request, Some(&token), terms, &judge).await {
             Err(denied) if denied.error.is_denial() => {
                 let Some(newer) = self.auth.renewed(&token).await.map_err(no_token)? else { return Err(denied) };
-                let result = self.ask_with(request, Some(&newer), limit, &judge).await;
+                let result = self.ask_with(request, Some(&newer), terms, &judge).await;
                 self.auth.made_again(&newer, result.as_ref().is_err_and(|refused| refused.error.is_denial()));
                 result
             }
@@ -106,16 +122,21 @@ impl Servers {
         limit: Duration,
         judge: impl Fn(&Answer) -> Result<T, Rejection>,
     ) -> Result<(T, Place), Refused> {
-        self.ask_with(request, None, limit, &judge).await
+        self.ask_with(request, None, Terms::within(limit), &judge).await
     }
 
     async fn ask_with<T>(
         &self,
         request: &Request,
         token: Option<&Token>,
-        limit: Duration,
+        terms: Terms<'_>,
         judge: &impl Fn(&Answer) -> Result<T, Rejection>,
     ) -> Result<(T, Place), Refused> {
+        let _place = match terms.places {
+            // Nobody closes them.
+            Some(places) => places.acquire().await.ok(),
+            None => None,
+        };
         let order = {
             let ring = self.ring();
             ring.rotation.order(ring.first, self.start.elapsed())
@@ -123,7 +144,7 @@ impl Servers {
         let mut worst: Option<(Weight, Refused)> = None;
         for index in order {
             let Some(server) = self.list.get(index) else { continue };
-            let exchange = server.exchange(request, token, limit).await;
+            let exchange = server.exchange(request, token, terms.limit).await;
             let (error, weight) = match exchange {
                 Ok(answer) => match judge(&answer) {
                     Ok(value) => {

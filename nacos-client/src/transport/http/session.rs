@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
 };
 
 use futures_util::{StreamExt, future::BoxFuture, stream};
@@ -13,7 +14,7 @@ use super::{
     beats::Beats,
     push_receiver::Pushes,
     requests::{PushTarget, Writer},
-    round::{Refused, Servers},
+    round::{Refused, Servers, Terms},
     server::Request,
     settings::HttpLimits,
     verdict,
@@ -132,11 +133,10 @@ impl Inner {
 
     async fn register(&self, key: &ServiceKey, instance: &Arc<Instance>) -> Result<(), CallError> {
         let request = self.parts.writer.register(key, instance);
-        let _permit = self.permit().await?;
         let judge = |answer: &_| verdict::done(verdict::success(answer)?);
         // Before the request: a beat that restores the instance at the same time must not bring back what it was.
         let before = self.parts.beats.replace(key, Arc::clone(instance));
-        if let Err(refused) = self.parts.servers.ask(&request, self.parts.limits.write, judge).await {
+        if let Err(refused) = self.parts.servers.ask(&request, self.terms(self.parts.limits.write), judge).await {
             before.map(|before| self.parts.beats.replace(key, before));
             return Err(refused.into_error());
         }
@@ -171,14 +171,13 @@ impl Inner {
         self.exchange(call, request, self.parts.limits.write).await
     }
 
-    async fn exchange(&self, call: &Call, request: &Request, limit: std::time::Duration) -> Result<Reply, CallError> {
-        let _permit = self.permit().await?;
-        let asked = self.parts.servers.ask(request, limit, |answer| verdict::reply(call, answer)).await;
+    async fn exchange(&self, call: &Call, request: &Request, limit: Duration) -> Result<Reply, CallError> {
+        let asked = self.parts.servers.ask(request, self.terms(limit), |answer| verdict::reply(call, answer)).await;
         asked.map(|(reply, _)| reply).map_err(Refused::into_error)
     }
 
-    async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, CallError> {
-        self.permits.acquire().await.map_err(|_| self.over())
+    const fn terms(&self, limit: Duration) -> Terms<'_> {
+        Terms { limit, places: Some(&self.permits) }
     }
 
     fn subscribed(&self) -> std::sync::MutexGuard<'_, HashSet<ServiceKey>> {

@@ -1,8 +1,11 @@
 //! Calls of a client that logs in: over HTTP, as all do.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
 use futures_util::future::join_all;
@@ -113,6 +116,44 @@ async fn a_denial_in_any_shape_leads_to_a_login_and_the_call_is_made_again() {
         assert!(matches!(reply, Reply::Done | Reply::Service(Some(_))), "{number}: {reply:?}");
     }
     assert_eq!(peer.request_of("InstanceRequest").await.metadata.unwrap().headers["app"], "shop");
+}
+
+#[tokio::test]
+async fn calls_that_wait_for_a_token_keep_no_place_of_those_that_need_none() {
+    let logins_at = MockServer::start().await;
+    let logins = AtomicUsize::new(0);
+    let answer = move |_: &wiremock::Request| {
+        let silence = Duration::from_secs(60 * u64::from(logins.fetch_add(1, Ordering::AcqRel) > 0));
+        ResponseTemplate::new(200).set_body_string(r#"{"accessToken":"t1","tokenTtl":18000}"#).set_delay(silence)
+    };
+    Mock::given(path("/nacos/v3/auth/user/login")).respond_with(answer).mount(&logins_at).await;
+    let denied = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&denied);
+    let script = Script {
+        answer: Box::new(move |_, request| match request.kind() {
+            "InstanceRequest" => {
+                count.fetch_add(1, Ordering::AcqRel);
+                let denied = InstanceResponse::failure(code::NO_RIGHT, "authorization failed!");
+                Answer::Reply(Payload::encode_json(&denied))
+            }
+            _ => Answer::Reply(standard(request, true)),
+        }),
+        ..Script::default()
+    };
+    let mut client = Client::start_with(user(&logins_at), script);
+    let (session, _peer) = client.connection().await;
+    session.call(Call::Query { key: key() }).await.unwrap();
+    let waiting = join_all((0..200).map(|_| session.call(register())));
+    let open = async {
+        while denied.load(Ordering::Acquire) < 200 {
+            tokio::task::yield_now().await;
+        }
+        session.call(Call::Query { key: key() }).await
+    };
+    tokio::select! {
+        _ = waiting => panic!("there is no other login"),
+        open = open => assert!(matches!(open, Ok(Reply::Service(Some(_))))),
+    }
 }
 
 #[tokio::test]

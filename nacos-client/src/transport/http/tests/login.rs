@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::{
     ClientConfig, LoginError,
     auth::Auth,
+    model::ServiceKey,
     transport::{
         Call, CallClass, CallError, NamingTransport, Reply,
         http::{
@@ -52,7 +53,7 @@ impl Door {
             }
             assert_eq!((asked.form["username"].as_str(), asked.form["password"].as_str()), ("nacos", "secret"));
             let number = self.logins.fetch_add(1, Ordering::AcqRel) + 1;
-            return Answer::Say(200, format!(r#"{{"accessToken":"t{number}","tokenTtl":18000,"globalAdmin":true}}"#));
+            return Answer::Grant(format!("t{number}"));
         }
         let newest = format!("Bearer t{}", self.logins());
         let known = asked.authorization.as_ref() == Some(&newest) && !self.nobody.load(Ordering::Acquire);
@@ -113,6 +114,30 @@ async fn cg45_a_thousand_calls_that_are_denied_at_once_lead_to_one_login() {
     assert!(calls.iter().all(Result::is_ok));
     assert_eq!(door.logins(), 102, "one login before and one after");
     assert!(begin.elapsed() < 3 * S, "{:?}", begin.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_wait_for_a_token_keep_no_place_of_those_that_need_none() {
+    let logins = AtomicUsize::new(0);
+    let net = Net::new(move |asked| match asked.query.get("serviceName") {
+        _ if asked.is_login() && logins.fetch_add(1, Ordering::AcqRel) == 0 => Answer::Grant("t1".to_owned()),
+        _ if asked.is_login() => Answer::Never,
+        Some(name) if name.contains("closed") => Answer::Say(403, String::new()),
+        _ => Answer::Usual,
+    });
+    let mut client = logged_in_client(&net);
+    let session = client.connected().await;
+    assert!(session.call(Call::Query { key: key() }).await.is_ok());
+    let closed = Call::Query { key: ServiceKey::new("g", "closed") };
+    let mut denied = join_all((0..100).map(|_| session.call(closed.clone())));
+    tokio::select! {
+        biased;
+        _ = &mut denied => panic!("there is no other login"),
+        () = sleep(S / 2) => {}
+    }
+    let open = timeout(S / 10, session.call(Call::Query { key: key() })).await.expect("a place").unwrap();
+    assert!(matches!(open, Reply::Service(Some(_))));
+    assert!(denied.await.iter().all(Result::is_err));
 }
 
 #[tokio::test(start_paused = true)]
