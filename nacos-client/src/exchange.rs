@@ -3,9 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-#[cfg(feature = "maintain")]
-use http::HeaderMap;
-use http::{HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -53,7 +51,6 @@ pub(crate) struct Answer {
     #[cfg(feature = "maintain")]
     pub(crate) server: String,
     pub(crate) status: StatusCode,
-    #[cfg(feature = "maintain")]
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
@@ -159,7 +156,6 @@ impl Http {
                 #[cfg(feature = "maintain")]
                 server: server.to_string(),
                 status: head.status,
-                #[cfg(feature = "maintain")]
                 headers: head.headers,
                 body: body.to_bytes(),
             })

@@ -81,7 +81,7 @@ impl Driver {
         self.refused = None;
         self.step(Input::Granted(grant.life));
         let version = self.shared.version();
-        let token = Token::new(version, &grant.token);
+        let token = Token::new(version, &grant.token, grant.scheme);
         if version == 1 {
             tracing::info!(path = grant.path, life = ?grant.life, "logged in");
         } else {

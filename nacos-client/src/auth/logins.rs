@@ -6,10 +6,10 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::Method;
+use http::{Method, header};
 use nacos_proto::http::{LoginAnswer, read};
 
-use super::{Credentials, LoginError, Token};
+use super::{Credentials, LoginError, Scheme, Token};
 use crate::{
     config::ClientConfig,
     exchange::{Answer, Http, NoAnswer, Request},
@@ -29,6 +29,7 @@ pub(super) struct Grant {
     /// What is left of its life, if the server says so.
     pub(super) life: Option<Duration>,
     pub(super) path: &'static str,
+    pub(super) scheme: Scheme,
 }
 
 /// Logs in at one of the servers.
@@ -141,7 +142,7 @@ fn form(credentials: &Credentials) -> Bytes {
 fn judge(answer: &Answer, path: &'static str) -> Said {
     let status = answer.status.as_u16();
     match status {
-        200..=299 => match grant(&answer.body, path) {
+        200..=299 => match grant(answer, path) {
             Some(grant) => Said::Granted(grant),
             // Not shown: what cannot be read may hold a token.
             None => Said::Foreign(format!("status {status} without a token, which no Nacos server answers")),
@@ -153,11 +154,12 @@ fn judge(answer: &Answer, path: &'static str) -> Said {
     }
 }
 
-fn grant(body: &[u8], path: &'static str) -> Option<Grant> {
-    let answer: LoginAnswer = read(body, "login").ok()?;
+fn grant(answer: &Answer, path: &'static str) -> Option<Grant> {
+    let scheme = if answer.headers.contains_key(header::AUTHORIZATION) { Scheme::Bearer } else { Scheme::Bare };
+    let answer: LoginAnswer = read(&answer.body, "login").ok()?;
     let token = answer.access_token.filter(|token| !token.trim().is_empty())?;
-    Token::new(0, &token)?;
+    Token::new(0, &token, scheme)?;
     let life = answer.token_ttl.map(|seconds| seconds.min(LONGEST_LIFE_S));
     let life = life.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs);
-    Some(Grant { token, life, path })
+    Some(Grant { token, life, path, scheme })
 }

@@ -27,7 +27,7 @@ pub use status::LoginStatus;
 
 pub(crate) use client::{Auth, LoginWatch};
 pub(crate) use source::CredentialsSource;
-pub(crate) use token::Token;
+pub(crate) use token::{Scheme, Token};
 
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,15 @@ use std::{fmt, sync::Arc};
 
 use http::HeaderValue;
 
+/// How a server wants to be shown a token in an `Authorization` header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    /// Behind the word `Bearer`, as Nacos itself shows it with each login from 1.2 on.
+    Bearer,
+    /// Alone, as r-nacos looks it up. It shows none with its logins.
+    Bare,
+}
+
 /// A token and its number. Never shown.
 #[derive(Clone)]
 pub(crate) struct Token {
@@ -13,8 +22,12 @@ pub(crate) struct Token {
 
 impl Token {
     /// `None` if no header can hold `text`.
-    pub(super) fn new(version: u64, text: &str) -> Option<Self> {
-        let mut header = HeaderValue::try_from(format!("Bearer {text}")).ok()?;
+    pub(super) fn new(version: u64, text: &str, scheme: Scheme) -> Option<Self> {
+        let shown = match scheme {
+            Scheme::Bearer => format!("Bearer {text}"),
+            Scheme::Bare => text.to_owned(),
+        };
+        let mut header = HeaderValue::try_from(shown).ok()?;
         header.set_sensitive(true);
         Some(Self { version, text: Arc::from(text), header })
     }
@@ -28,7 +41,7 @@ impl Token {
         &self.text
     }
 
-    /// The value of an `Authorization` header, which all servers from 1.2 on read.
+    /// The value of an `Authorization` header. No server reads the token from another header, and in a URL it would be written into logs.
     pub(crate) fn header(&self) -> HeaderValue {
         self.header.clone()
     }

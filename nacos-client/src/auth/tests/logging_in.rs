@@ -6,16 +6,18 @@ use std::{
     time::Duration,
 };
 
-use http::StatusCode;
+use bytes::Bytes;
+use http::{Method, StatusCode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use wiremock::{
     Mock, MockServer, Request, ResponseTemplate,
-    matchers::{any, path},
+    matchers::{any, header, path},
 };
 
 use crate::{
     ClientConfig, Credentials, LoginError, LoginStatus,
     auth::{Auth, Token},
+    exchange::Http,
 };
 
 const V3: &str = "/nacos/v3/auth/user/login";
@@ -76,6 +78,27 @@ async fn cg47_the_password_and_the_user_go_in_the_body_alone() {
     assert_eq!(String::from_utf8_lossy(&request.body), "username=nacos&password=s3%26cret");
     assert!(request.headers["content-type"].to_str().unwrap().starts_with("application/x-www-form-urlencoded"));
     assert!(matches!(auth.status(), LoginStatus::LoggedIn { path: "/v3/auth/user/login", .. }));
+}
+
+/// Nacos tells how it wants to be shown its token, and r-nacos takes the whole header for the token.
+#[tokio::test]
+async fn a_token_is_shown_as_the_server_that_granted_it_wants_it() {
+    let grant = || ResponseTemplate::new(200).set_body_string(GRANT);
+    for (grant, shown) in [(grant().insert_header("Authorization", "Bearer tok-1"), "Bearer tok-1"), (grant(), "tok-1")]
+    {
+        let server = server(V1, grant).await;
+        let page = r#"{"code":0,"data":[]}"#;
+        let namespaces = Mock::given(path("/nacos/v1/console/namespaces")).and(header("authorization", shown));
+        namespaces.respond_with(ResponseTemplate::new(200).set_body_string(page)).mount(&server).await;
+        let auth = auth_for(&[server.address().to_string()]);
+        let token = auth.pass().await.unwrap().unwrap();
+        let config = ClientConfig::builder().servers([server.address().to_string()]).build().unwrap();
+        let http = Http::new(&config, "test");
+        let target = "/v1/console/namespaces".to_owned();
+        let request = crate::exchange::Request { method: Method::GET, target, form: Bytes::new() };
+        let answer = http.exchange(config.servers.get(0), &request, Some(&token)).await.unwrap();
+        assert_eq!(answer.status, 200, "{shown}");
+    }
 }
 
 #[tokio::test]

@@ -1,4 +1,7 @@
-use crate::{ClientConfig, Credentials, LoginError, NamingService, auth::Token};
+use crate::{
+    ClientConfig, Credentials, LoginError, NamingService,
+    auth::{Scheme, Token},
+};
 
 #[test]
 fn cg47_nothing_shows_a_password_or_a_token() {
@@ -6,7 +9,7 @@ fn cg47_nothing_shows_a_password_or_a_token() {
     let config = builder.clone().build().unwrap();
     let naming = NamingService::builder().servers(["127.0.0.1"]).username("nacos").password("hunter2");
     let credentials = Credentials::new("nacos", "hunter2");
-    let token = Token::new(1, "hunter2").unwrap();
+    let token = Token::new(1, "hunter2", Scheme::Bearer).unwrap();
     let shown = format!(
         "{builder:?} {config:?} {naming:?} {:?} {credentials:?} {token:?} {:?}",
         NamingService::new(config.clone()),
