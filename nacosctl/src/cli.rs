@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -33,6 +33,18 @@ pub(crate) struct Cli {
     pub(crate) common: Common,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Whether the standard input, which is there once, is asked for both the password and requests.
+    pub(crate) fn wants_input_twice(&self) -> bool {
+        let is_input = |file: &PathBuf| file == Path::new("-");
+        let requests = match &self.command {
+            Command::Routes(Routes::DryRun(run)) => Some(&run.requests),
+            _ => None,
+        };
+        self.common.password_file.as_ref().is_some_and(is_input) && requests.is_some_and(is_input)
+    }
 }
 
 /// What every command takes.

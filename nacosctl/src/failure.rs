@@ -1,7 +1,7 @@
 //! How a command ends.
 
 use nacos_client::{
-    AddressError, ConfigError, ConfirmError, InvalidArgument, QueryError, RegisterError, StartError,
+    AddressError, ConfigError, ConfirmError, InvalidArgument, LoginError, QueryError, RegisterError, StartError,
     maintain::MaintainError,
 };
 
@@ -133,6 +133,7 @@ impl From<QueryError> for Failure {
         let text = described(&error);
         match error {
             QueryError::NotConnected { .. } | QueryError::Deadline { .. } => Self::Unreachable(unreachable(&text)),
+            QueryError::Login(LoginError::Unfinished { .. }) => Self::Unreachable(unreachable(&text)),
             QueryError::Invalid(_) => Self::Usage(text),
             QueryError::Start(_) => Self::Here(text),
             _ => Self::Refused(text),
@@ -148,7 +149,9 @@ impl From<MaintainError> for Failure {
     fn from(error: MaintainError) -> Self {
         let text = described(&error);
         match error {
-            MaintainError::Unreachable { .. } => Self::Unreachable(text),
+            MaintainError::Unreachable { .. } | MaintainError::Login(LoginError::Unfinished { .. }) => {
+                Self::Unreachable(text)
+            }
             MaintainError::NotFound { .. } => Self::NotFound(text),
             MaintainError::Invalid(_) => Self::Usage(text),
             _ => Self::Refused(text),

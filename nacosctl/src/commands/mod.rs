@@ -23,6 +23,11 @@ use crate::{
 
 /// Runs the command.
 pub(crate) async fn run(cli: Cli, output: Output) -> Result<Done, Failure> {
+    if cli.wants_input_twice() {
+        let text =
+            "--password-file - and --requests -: only one of them can be the standard input; put the other in a file";
+        return Err(Failure::Usage(text.to_owned()));
+    }
     let registry = Registry::new(cli.common)?;
     match cli.command {
         Command::Services { name } => show::services(&registry, output, name.as_deref()).await,

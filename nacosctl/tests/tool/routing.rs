@@ -157,6 +157,9 @@ async fn what_a_dry_run_cannot_use_is_told_with_its_place() {
     let told =
         world.ctl(&["routes", "dry-run", &rules, "--service", "shop@@orders", "--requests", &log]).await.ended(5);
     assert!(told.err.contains("has no rules for shop@@orders"), "{told:?}");
+    let dry_run = ["routes", "dry-run", &rules, "--service", "orders", "--requests", "-"];
+    let told = world.ctl(&[&dry_run[..], &["--username", "app", "--password-file", "-"]].concat()).await.ended(2);
+    assert!(told.err.contains("only one of them can be the standard input"), "{told:?}");
     let bad = folder.file("bad.yaml", "services: []");
     let told = world.ctl(&["routes", "dry-run", &bad, "--service", "orders", "--requests", &log]).await.ended(2);
     assert!(told.err.contains(":1:1: services: is a list"), "{told:?}");
