@@ -147,6 +147,31 @@ async fn a_token_counts_in_a_header_a_query_and_a_form_and_so_do_user_and_passwo
 }
 
 #[tokio::test]
+async fn a_form_that_is_too_large_is_told_and_hides_no_token() {
+    const LARGEST: usize = 2 * 1024 * 1024;
+    let register = "/nacos/v1/ns/instance?serviceName=guarded&ip=10.1.1.1&port=80";
+    let form = |start: &str, size: usize| format!("{start}{}", "x".repeat(size - start.len()));
+    let users = builder().start().await.unwrap();
+    let token = token(&users).await;
+    let by_form = format!("accessToken={token}&unused=");
+    let by_query = format!("{register}&accessToken={token}");
+    assert_eq!(call(&users, "POST", register, Some(&form(&by_form, LARGEST))).await.0, OK);
+    assert_eq!(call(&users, "POST", &by_query, Some(&form("unused=", LARGEST))).await.0, OK);
+    let everybody = Server::builder().start().await.unwrap();
+    for (server, target, start) in [
+        (&users, register, by_form.as_str()),
+        (&users, by_query.as_str(), "unused="),
+        (&users, "/nacos/v1/auth/login", "username=nacos&password=s3cret%26&unused="),
+        (&everybody, register, "unused="),
+    ] {
+        for size in [LARGEST + 1, 2 * LARGEST] {
+            let (status, body) = call(server, "POST", target, Some(&form(start, size))).await;
+            assert!(status == 413 && body.contains("more than 2097152 bytes"), "{target}: {status} {body}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a03_no_header_and_no_spelling_of_a_path_opens_a_back_door() {
     let server = builder().start().await.unwrap();
     let list = "/nacos/v1/ns/instance/list?serviceName=guarded";

@@ -15,12 +15,13 @@ impl UserTable {
         self.0.is_empty()
     }
 
-    /// The first user who cannot be let in by anything secret.
+    /// Whether there is a user without a name or without a password, whom everybody could pass for.
     pub(crate) fn without_password(&self) -> bool {
         self.0.iter().any(|(name, password)| name.trim().is_empty() || password.is_empty())
     }
 
-    /// Takes as long for a wrong password as for the right one.
+    /// Whether this is the password of a user of that name. How long it takes tells neither where a wrong password of the right length differs, nor
+    /// anything else of it; it may tell the length, and whether there is such a user.
     pub(crate) fn knows(&self, name: &str, password: &str) -> bool {
         self.0.get(name).is_some_and(|own| is_same(own.as_bytes(), password.as_bytes()))
     }

@@ -2,16 +2,14 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{FromRequest, OriginalUri, Request, State};
+use axum::extract::{OriginalUri, Request, State};
 use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use axum::routing::post;
-use bytes::Bytes;
-use http_body_util::{BodyExt, Limited};
 use nacos_proto::http::LoginAnswer;
 
-use super::params::{MAX_FORM, Params};
+use super::params::{self, NoForm, Params};
 use super::reply;
 use super::service::Shared;
 use crate::auth::{Denial, Pass};
@@ -59,21 +57,34 @@ async fn log_in(State(context): State<Shared>, params: Params) -> Response {
 /// Lets only users through, if there are any, to paths that exist.
 pub(super) async fn users_only(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let Some(guard) = context.guard.as_ref() else { return next.run(request).await };
-    let path = request.extensions().get::<OriginalUri>().map_or_else(|| request.uri().path(), |uri| uri.0.path());
-    if is_open(request.method(), path) {
-        return next.run(request).await;
+    let (head, body) = request.into_parts();
+    let path = head.extensions.get::<OriginalUri>().map_or_else(|| head.uri.path(), |uri| uri.0.path());
+    if is_open(&head.method, path) {
+        return next.run(Request::from_parts(head, body)).await;
     }
-    let path = path.to_owned();
-    let Some((request, params)) = params_of(request).await else {
-        return reply::error_page(403, "Forbidden", Denial::Unknown.text(), &path);
+    let denied = |denial: Denial| {
+        context.counters.denials.add();
+        reply::error_page(403, "Forbidden", denial.text(), path)
     };
-    let bearer = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    match guard.admit(Pass::of(bearer, |name| params.get(name))) {
-        Ok(()) => next.run(request).await,
-        Err(denial) => {
-            context.counters.denials.add();
-            reply::error_page(403, "Forbidden", denial.text(), &path)
+    let bearer = head.headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
+    let query = Params::of_query(head.uri.query().unwrap_or_default());
+    let pass = Pass::of(bearer, |name| query.get(name));
+    let (verdict, body) = if pass.token.is_some() || !params::has_form(&head) {
+        (guard.admit(pass), body)
+    } else {
+        // What is shown may stand in the form, of which the handler is to have all.
+        match params::form(&head, body).await {
+            Ok(form) => {
+                let params = Params::of(&head, &form);
+                (guard.admit(Pass::of(bearer, |name| params.get(name))), Body::from(form))
+            }
+            Err(NoForm::TooLarge) => return params::too_large(&head),
+            Err(NoForm::CutOff) => return denied(Denial::Unknown),
         }
+    };
+    match verdict {
+        Ok(()) => next.run(Request::from_parts(head, body)).await,
+        Err(denial) => denied(denial),
     }
 }
 
@@ -97,14 +108,4 @@ fn is_open(method: &Method, path: &str) -> bool {
                 || path.starts_with("/v3/console/server/")
         }
     }
-}
-
-/// The parameters of a request, which stays as it is. `None` if its body cannot be read.
-async fn params_of(request: Request) -> Option<(Request, Params)> {
-    let (head, body) = request.into_parts();
-    // What is larger has no parameters, for the handler either.
-    let body = Limited::new(body, MAX_FORM).collect().await.ok()?.to_bytes();
-    let again = |body: Bytes| Request::from_parts(head.clone(), Body::from(body));
-    let params = Params::from_request(again(body.clone()), &()).await.ok()?;
-    Some((again(body), params))
 }

@@ -1,15 +1,20 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use axum::extract::{FromRequest, Request};
+use axum::body::Body;
+use axum::extract::{FromRequest, OriginalUri, Request};
 use axum::http::header;
+use axum::http::request::Parts;
 use axum::response::Response;
-use http_body_util::{BodyExt, Limited};
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 
-use super::multipart;
+use super::{multipart, reply};
 
-/// A form body beyond this size is not looked at, and its parameters count as missing.
-pub(super) const MAX_FORM: usize = 2 * 1024 * 1024;
+/// Largest form that is read, in bytes. Bodies of other types are not.
+const MAX_FORM: usize = 2 * 1024 * 1024;
+/// What is read of a larger one without being kept, in bytes, so that its sender gets to read why it is refused.
+const MAX_DROPPED: usize = 8 * 1024 * 1024;
 /// Further parameters count as missing.
 const MAX_PARAMS: usize = 10_000;
 
@@ -60,6 +65,19 @@ impl Params {
         }
     }
 
+    /// Those of a request whose form is `body`, if it has one.
+    pub(super) fn of(head: &Parts, body: &[u8]) -> Self {
+        let mut params = Self::of_query(head.uri.query().unwrap_or_default());
+        let content_type = content_type(head);
+        let body = String::from_utf8_lossy(body);
+        if is_type(content_type, URL_ENCODED) {
+            params.add(&body, Unreadable::TakenAsItStands);
+        } else if is_type(content_type, MULTIPART) {
+            multipart::fields(content_type, &body).for_each(|(name, value)| params.put(name, value));
+        }
+        params
+    }
+
     /// Those of a request that has no body.
     pub(super) fn of_query(query: &str) -> Self {
         let mut params = Self::default();
@@ -82,24 +100,60 @@ impl<S: Sync> FromRequest<S> for Params {
     type Rejection = Response;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, Response> {
-        let mut params = Self::of_query(request.uri().query().unwrap_or_default());
-        let content_type = request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-        let content_type = content_type.unwrap_or_default().to_owned();
-        let form = is_type(&content_type, "application/x-www-form-urlencoded");
-        if form || is_type(&content_type, "multipart/form-data") {
-            // A body that is too large or cut off has no parameters.
-            if let Ok(body) = Limited::new(request.into_body(), MAX_FORM).collect().await {
-                let body = body.to_bytes();
-                let body = String::from_utf8_lossy(&body);
-                if form {
-                    params.add(&body, Unreadable::TakenAsItStands);
-                } else {
-                    multipart::fields(&content_type, &body).for_each(|(name, value)| params.put(name, value));
-                }
-            }
+        let (head, body) = request.into_parts();
+        match form(&head, body).await {
+            Ok(body) => Ok(Self::of(&head, &body)),
+            Err(NoForm::CutOff) => Ok(Self::of(&head, &[])),
+            Err(NoForm::TooLarge) => Err(too_large(&head)),
         }
-        Ok(params)
     }
+}
+
+const URL_ENCODED: &str = "application/x-www-form-urlencoded";
+const MULTIPART: &str = "multipart/form-data";
+
+/// Why there are no parameters in a form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoForm {
+    /// It ends in the middle.
+    CutOff,
+    /// It is larger than [`MAX_FORM`].
+    TooLarge,
+}
+
+/// Whether the body of a request is a form.
+pub(super) fn has_form(head: &Parts) -> bool {
+    let content_type = content_type(head);
+    is_type(content_type, URL_ENCODED) || is_type(content_type, MULTIPART)
+}
+
+/// The form of a request, empty if it has none.
+pub(super) async fn form(head: &Parts, mut body: Body) -> Result<Bytes, NoForm> {
+    let (mut kept, mut seen) = (BytesMut::new(), 0);
+    if !has_form(head) {
+        return Ok(Bytes::new());
+    }
+    while let Some(frame) = body.frame().await {
+        let Ok(data) = frame.map_err(|_| NoForm::CutOff)?.into_data() else { continue };
+        seen += data.len();
+        if seen <= MAX_FORM {
+            kept.extend_from_slice(&data);
+        } else if seen > MAX_FORM + MAX_DROPPED {
+            break;
+        }
+    }
+    if seen > MAX_FORM { Err(NoForm::TooLarge) } else { Ok(kept.freeze()) }
+}
+
+/// The answer to a form that is too large.
+pub(super) fn too_large(head: &Parts) -> Response {
+    let path = head.extensions.get::<OriginalUri>().map_or_else(|| head.uri.path(), |uri| uri.0.path());
+    let message = format!("a form of more than {MAX_FORM} bytes is not read");
+    reply::error_page(413, "Payload Too Large", &message, path)
+}
+
+fn content_type(head: &Parts) -> &str {
+    head.headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// Whether a content type is `kind`, with or without attributes.
