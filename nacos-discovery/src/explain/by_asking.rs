@@ -23,20 +23,20 @@ impl Directory {
         }
     }
 
-    /// The same for the next attempt of a request that was sent to `tried` already.
-    #[must_use]
-    pub fn explain_retry(&self, service: &ServiceKey, tried: &Tried) -> Explanation {
-        match self.peek(service) {
-            Some(endpoints) => endpoints.explained(&tried.instances(), None),
-            None => self.explain(service),
-        }
-    }
-
     /// Why a request goes where it goes, by the routing rules of its service.
     #[must_use]
     pub fn explain_request(&self, service: &ServiceKey, request: RequestHead<'_>) -> Explanation {
         match self.peek(service) {
             Some(endpoints) => endpoints.explain_request(request),
+            None => self.explain(service),
+        }
+    }
+
+    /// The same for the next attempt of a request that was sent to `tried` already.
+    #[must_use]
+    pub fn explain_retry(&self, service: &ServiceKey, request: RequestHead<'_>, tried: &Tried) -> Explanation {
+        match self.peek(service) {
+            Some(endpoints) => endpoints.explained(&tried.instances(), Some(request)),
             None => self.explain(service),
         }
     }
@@ -184,6 +184,7 @@ mod tests {
     use nacos_client::Instance;
 
     use super::*;
+    use crate::route::{Label, RouteDocument, RouteRules, Rule, Test};
     use crate::{BalanceSettings, InMemoryDiscovery, Standing};
 
     #[tokio::test]
@@ -198,14 +199,36 @@ mod tests {
         let standings = |of: &Explanation| of.instances.iter().map(|one| one.standing).collect::<Vec<_>>();
 
         let tried = Tried::new();
-        assert_eq!(standings(&directory.explain_retry(&key, &tried)), [Standing::Serving, Standing::InReserve]);
+        let request = http::Request::get("/").body(()).unwrap();
+        let explain = || directory.explain_retry(&key, RequestHead::from(&request), &tried);
+        assert_eq!(standings(&explain()), [Standing::Serving, Standing::InReserve]);
         tried.add(&endpoints.all()[0]);
-        let retry = directory.explain_retry(&key, &tried);
+        let retry = explain();
         assert_eq!(standings(&retry), [Standing::Tried, Standing::Serving]);
         assert_eq!(retry.instances[0].reason.as_deref(), Some("the request was there already"));
         tried.add(&endpoints.all()[1]);
-        let none = directory.explain_retry(&key, &tried);
+        let none = explain();
         assert_eq!(none.no_instance.as_deref(), Some("all 2 were tried"));
         assert_eq!(standings(&directory.explain(&key)), [Standing::Serving, Standing::InReserve]);
+    }
+
+    #[tokio::test]
+    async fn a_retry_goes_where_the_rules_say_that_its_request_goes() {
+        let of = |port, version: &str| Instance::new(("10.0.0.1", port)).metadata("version", version);
+        let known = InMemoryDiscovery::new().with("orders", [of(1, "v1"), of(2, "v2"), of(3, "v2")]);
+        let directory = Directory::new(Arc::new(known), BalanceSettings::default());
+        let rule =
+            Rule::new("testers").when_header("x-version", Test::exact("v2")).to(Label::new("version", "v2")).or_fail();
+        directory.set_routes(RouteDocument::new().with_service("orders", RouteRules::new().with_rule(rule))).unwrap();
+        let key = ServiceKey::new("", "orders");
+        let endpoints = directory.endpoints(&key).unwrap();
+        endpoints.ready().await.unwrap();
+        let tried = Tried::new();
+        let all = endpoints.all();
+        tried.add(all.iter().find(|one| one.instance().port() == 2).unwrap());
+        let request = http::Request::get("/").header("x-version", "v2").body(()).unwrap();
+        let retry = directory.explain_retry(&key, RequestHead::from(&request), &tried);
+        let serving: Vec<_> = retry.serving().map(|one| one.address.as_str()).collect();
+        assert_eq!(serving, ["10.0.0.1:3"], "{retry}");
     }
 }
