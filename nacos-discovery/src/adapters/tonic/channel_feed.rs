@@ -11,7 +11,7 @@ use tokio::task::AbortHandle;
 use super::backlog::{Backlog, Step};
 use crate::{Change, Directory, Discovery, DiscoveryError, Target};
 
-/// Changes that wait for a channel until it has its next call.
+/// Changes that wait in their order for a channel until it has its next call.
 const CAPACITY: usize = 1024;
 
 /// Tells a [`Channel`] of tonic which instances there are, as long as this is held.
@@ -21,8 +21,9 @@ const CAPACITY: usize = 1024;
 /// instance that refuses connections keeps its share of the calls until the registry takes it out of the list, and without any instance
 /// calls wait until their own deadline. [`super::TonicBalanced`] has all of these.
 ///
-/// A channel looks at changes when it has a call. Until then they wait, the removals before all else, and what came and went meanwhile is
-/// not among them. When this is dropped, the channel stays with those it knows; when the channel and its clones are dropped, this ends.
+/// A channel looks at changes when it has a call. Until then they wait: 1024 of them in their order, and behind these the fewest there can
+/// be, removals first, without what came and went meanwhile. When this is dropped, the channel stays with those it knows and those that
+/// wait in their order; when the channel and its clones are dropped, this ends.
 ///
 /// # Examples
 ///
@@ -40,10 +41,13 @@ pub struct ChannelFeed {
 impl ChannelFeed {
     /// A channel, and what feeds it with the instances of a service. `configure` makes what connections to one of them need of what names
     /// its address: time limits, or TLS, which an instance that says `secure=true` cannot be called without. It is called on a task of
-    /// this, so it must be quick. Needs a tokio runtime.
+    /// this, so it must be quick.
     ///
     /// # Errors
     /// If the name is invalid or the source is shut down.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, unless the source fails there first.
     pub fn open(
         directory: &Directory,
         service: &ServiceKey,
@@ -58,6 +62,9 @@ impl ChannelFeed {
     ///
     /// # Errors
     /// If the name is invalid or the source is shut down.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, unless the source fails there first.
     pub fn into_channel(
         directory: &Directory,
         service: &ServiceKey,
@@ -67,7 +74,8 @@ impl ChannelFeed {
         Ok(Self::start(directory.discover(service)?, sender, configure))
     }
 
-    /// Whether the channel was dropped.
+    /// Whether the channel is told of nothing any more: it was dropped, or `configure` panicked, or the runtime ended. The end of the source
+    /// alone is no such end.
     #[must_use]
     pub fn is_ended(&self) -> bool {
         self.task.is_finished()
@@ -132,11 +140,14 @@ impl fmt::Debug for ChannelFeed {
 }
 
 impl Discovery {
-    /// A channel of tonic that is told of the instances of a service of the configured group, by [`Discovery::grpc_directory`]. Needs a
-    /// tokio runtime. What it cannot do, [`ChannelFeed`] says; [`Discovery::tonic`] can.
+    /// A channel of tonic that is told of the instances of a service of the configured group, by [`Discovery::grpc_directory`]. What it cannot
+    /// do, [`ChannelFeed`] says; [`Discovery::tonic`] can.
     ///
     /// # Errors
     /// If the name is invalid or the client is shut down.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, unless the source fails there first.
     pub fn balance_channel(&self, service: &str) -> Result<(Channel, ChannelFeed), DiscoveryError> {
         ChannelFeed::open(self.grpc_directory(), &self.service_key(service), |endpoint| endpoint)
     }
