@@ -162,11 +162,12 @@ impl Driver {
                 return Ok(json!({"count": page.count, "names": page.names}));
             }
             "status" => {
-                return match self.nacos.status().current() {
-                    ConnectionStatus::Connected { protocol: Protocol::Grpc, .. } => Ok(json!({"protocol": "grpc"})),
-                    ConnectionStatus::Connected { protocol: Protocol::Http, .. } => Ok(json!({"protocol": "http"})),
-                    other => Err(format!("not connected: {other:?}").into()),
+                let protocol = match self.nacos.status().current() {
+                    ConnectionStatus::Connected { protocol: Protocol::Grpc, .. } => "grpc",
+                    ConnectionStatus::Connected { protocol: Protocol::Http, .. } => "http",
+                    other => return Err(format!("not connected: {other:?}").into()),
                 };
+                return Ok(json!({"protocol": protocol, "beating": self.nacos.stats().beating}));
             }
             "exit" => {
                 let report = self.nacos.shutdown(PATIENCE).await;
