@@ -16,7 +16,7 @@ use crate::{
     auth::Auth,
     model::ServiceKey,
     transport::{
-        Call, CallClass, CallError, NamingTransport, Reply,
+        Call, CallClass, CallError, NamingTransport, Reply, Session,
         http::{
             HttpSettings, HttpTransport,
             testing::{Answer, Asked, Client, Net, instance, key, register, settings},
@@ -81,13 +81,19 @@ fn logged_in_client(net: &Net) -> Client {
     Client::start_with(user(net, &["one"]), net)
 }
 
-#[tokio::test(start_paused = true)]
-async fn the_first_calls_wait_for_the_token_and_carry_it_in_a_header_alone() {
+/// A client that logs in at a door, which is open, and has an instance registered behind it.
+async fn logged_in() -> (Door, Net, Client, Arc<dyn Session>) {
     let door = Door::default();
     let net = door.net();
     let mut client = logged_in_client(&net);
     let session = client.connected().await;
     assert!(matches!(register(&session, 1).await, Ok(Reply::Done)));
+    (door, net, client, session)
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_first_calls_wait_for_the_token_and_carry_it_in_a_header_alone() {
+    let (door, net, _client, session) = logged_in().await;
     assert!(matches!(session.call(Call::Query { key: key() }).await, Ok(Reply::Service(Some(_)))));
     sleep(20 * S).await;
     let asked = net.asked();
@@ -102,11 +108,7 @@ async fn the_first_calls_wait_for_the_token_and_carry_it_in_a_header_alone() {
 
 #[tokio::test(start_paused = true)]
 async fn cg45_a_thousand_calls_that_are_denied_at_once_lead_to_one_login() {
-    let door = Door::default();
-    let net = door.net();
-    let mut client = logged_in_client(&net);
-    let session = client.connected().await;
-    assert!(matches!(register(&session, 1).await, Ok(Reply::Done)));
+    let (door, _, _client, session) = logged_in().await;
     sleep(5 * S).await;
     door.change_locks();
     let begin = Instant::now();
@@ -142,11 +144,7 @@ async fn calls_that_wait_for_a_token_keep_no_place_of_those_that_need_none() {
 
 #[tokio::test(start_paused = true)]
 async fn cg8_a_denied_call_is_made_once_more_and_a_denied_user_is_told_so() {
-    let door = Door::default();
-    let net = door.net();
-    let mut client = logged_in_client(&net);
-    let session = client.connected().await;
-    assert!(matches!(register(&session, 1).await, Ok(Reply::Done)));
+    let (door, net, _client, session) = logged_in().await;
     sleep(5 * S).await;
     net.asked();
     door.nobody.store(true, Ordering::Release);
@@ -216,11 +214,7 @@ async fn a_server_that_is_silent_to_logins_does_not_hold_calls_for_ever() {
 
 #[tokio::test(start_paused = true)]
 async fn the_token_is_replaced_before_its_life_ends_and_no_call_notices() {
-    let door = Door::default();
-    let net = door.net();
-    let mut client = logged_in_client(&net);
-    let session = client.connected().await;
-    assert!(matches!(register(&session, 1).await, Ok(Reply::Done)));
+    let (door, net, client, session) = logged_in().await;
     sleep(18_000 * S).await;
     assert_eq!(door.logins(), 2);
     assert!(matches!(register(&session, 2).await, Ok(Reply::Done)));
