@@ -43,6 +43,11 @@ public final class Driver {
     public static void main(String[] args) throws Exception {
         Properties properties = new Properties();
         properties.put("serverAddr", args[0]);
+        String user = System.getenv("INTEROP_USERNAME");
+        if (user != null) {
+            properties.put("username", user);
+            properties.put("password", System.getenv("INTEROP_PASSWORD"));
+        }
         Driver driver = new Driver(NacosFactory.createNamingService(properties), NamingMaintainFactory.createMaintainService(properties));
         print(Map.of("event", "ready"));
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));

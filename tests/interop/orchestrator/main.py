@@ -20,7 +20,7 @@ from maintain import maintain
 from mall import Mall
 from peers import HERE, PEERS, build_ours, our_binary, run
 from process import CommandError, Driver, Failure, NoEvent, kill_children
-from scenarios import ALONE, Pair, beats, protocol
+from scenarios import ALONE, Pair, beats, protocol, wrong_password
 from selftest import selftest
 from servers import OurServer, RealServer
 from table import Table
@@ -28,16 +28,21 @@ from table import Table
 OURS = "ours"
 # Name → seed: the oddities of a run come from it.
 NACOS25 = {f"nacos25-seed-{seed}": seed for seed in (1, 2, 3)}
+# It lets one user in.
+WITH_USERS = "ours-with-users"
+USER = ("app", "p&ss=w0rd +%")
 # Name → version of the published artifacts.
 REAL = {"nacos-2.0.4": "2.0.4.RELEASE", "nacos-1.4.1": "1.4.1"}
 SERVERS = {
     OURS: "this project's server",
+    WITH_USERS: "this project's server where it lets only users in",
     **{name: "this project's server made as slow and odd as Nacos 2.5.1" for name in NACOS25},
     **{name: f"a real Nacos {version} from its published artifacts" for name, version in REAL.items()},
 }
 DEFAULT = (
     [f"{peer.name}@{OURS}" for peer in PEERS]
-    + [f"nacos-client@{server}" for server in SERVERS if server != OURS]
+    + [f"{peer.name}@{WITH_USERS}" for peer in PEERS if peer.logs_in]
+    + [f"nacos-client@{server}" for server in SERVERS if server not in (OURS, WITH_USERS)]
     + [f"nacos-client-http@{server}" for server in ("nacos25-seed-1", *REAL)]
     + [f"{peer.name}@nacos-2.0.4" for peer in PEERS if peer.framework]
 )
@@ -49,7 +54,7 @@ def title(scenario):
 
 
 # Each once: a mall has a start, too.
-SCENARIOS = list(dict.fromkeys([*map(title, [*ALONE, maintain, calls, protocol, beats]), *TOGETHER, *map(title, spring.SCENARIOS)]))
+SCENARIOS = list(dict.fromkeys([*map(title, [*ALONE, maintain, calls, protocol, beats, wrong_password]), *TOGETHER, *map(title, spring.SCENARIOS)]))
 SERVER_TOOLS = {name: ("java", "javac", "mvn") if name in REAL else ("cargo",) for name in SERVERS}
 
 
@@ -199,7 +204,7 @@ def make_server(name, directory, cache):
     if name in REAL:
         return RealServer(name, directory, HERE / "nacos-server/run", REAL[name], cache)
     odd = ("--behaviour", "nacos25", "--seed", NACOS25[name]) if name in NACOS25 else ()
-    return OurServer(name, directory, our_binary("nacos-server-min"), odd)
+    return OurServer(name, directory, our_binary("nacos-server-min"), odd, USER if name == WITH_USERS else None)
 
 
 def run_server(name, peers, cache, directory, table):
@@ -215,10 +220,9 @@ def run_server(name, peers, cache, directory, table):
                 pair.mall = Mall(pair.peer, cache, server, directory / pair.name)
         talking = [pair for pair in pairs if pair.peer.drives]
         for pair in talking:
+            pair.begin = functools.partial(begin_driver, pair, cache, directory)
             for role in ("provider", "consumer"):
-                place = directory / f"{pair.name}-{role}"
-                place.mkdir(parents=True)
-                setattr(pair, role, Driver(f"{pair.name}-{role}", pair.peer.command(cache, server.address, place), place, pair.peer.seen_s))
+                setattr(pair, role, pair.begin(role, server.driver_env()))
         started = together.for_each(talking, ALONE[0])
         for pair in talking:
             table.put(pair.name, name, "start", started[pair.name])
@@ -243,13 +247,23 @@ def run_server(name, peers, cache, directory, table):
         server.stop()
 
 
+def begin_driver(pair, cache, directory, role, env):
+    name = f"{pair.name}-{role}"
+    place = directory / name
+    place.mkdir(parents=True)
+    return Driver(name, pair.peer.command(cache, pair.server.address, place), place, pair.peer.seen_s, env)
+
+
 def scenarios_of(pair):
     if pair.mall:
         return spring.SCENARIOS
     if not pair.peer.drives:
         return [calls]
     # Services of 1.x are managed by other rules.
-    more = {maintain: pair.peer.maintains and pair.server.grpc, protocol: pair.peer.tells_status, beats: pair.beats}
+    more = {
+        maintain: pair.peer.maintains and pair.server.grpc, protocol: pair.peer.tells_status, beats: pair.beats,
+        wrong_password: pair.server.user is not None,
+    }
     return [*ALONE[1:], *(scenario for scenario, wanted in more.items() if wanted)]
 
 

@@ -35,6 +35,8 @@ class Peer:
     polls = False
     #: Whether its driver knows the command `status`.
     tells_status = False
+    #: Whether its driver logs in with INTEROP_USERNAME and INTEROP_PASSWORD, if they are set.
+    logs_in = False
     #: Within how many seconds its SDK must see a change, pushes apart.
     seen_s = 10
 
@@ -52,6 +54,7 @@ class JavaPeer(Peer):
     tools = ("java", "javac", "mvn")
     queue = "maven"
     maintains = True
+    logs_in = True
     options = ()
 
     def __init__(self, version):
@@ -117,6 +120,7 @@ class GoPeer(Peer):
 class PythonPeer(Peer):
     tools = ("python3",)
     queue = "pip"
+    logs_in = True
     #: The folder of its driver here, and of its virtual environment in the cache.
     folder = "python"
     pip_options = ()
@@ -142,6 +146,7 @@ class OldPythonPeer(PythonPeer):
 
     protocol = "http"
     polls = True
+    logs_in = False
     folder = "python-http"
     pip_options = ("--no-deps",)
 

@@ -100,7 +100,7 @@ def parse(raw):
 class Driver(Child):
     """A driver program around one SDK: see README.md for the line protocol."""
 
-    def __init__(self, name, command, directory, seen_s):
+    def __init__(self, name, command, directory, seen_s, env=None):
         #: Within how many seconds its SDK must see a change.
         self.seen_s = seen_s
         self.news = threading.Condition()
@@ -110,7 +110,7 @@ class Driver(Child):
         self.told = {}
         self.gone = False
         self.last_id = 0
-        super().__init__(name, command, directory, pipes=True)
+        super().__init__(name, command, directory, {**clean_env(directory), **(env or {})}, pipes=True)
         self.reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self.reader.start()
 

@@ -26,6 +26,8 @@ class Pair:
         #: The applications of a peer that is a framework.
         self.mall = None
         self.cross_changes = 0
+        #: Starts one more driver of this peer, by its role and what is added to its environment.
+        self.begin = None
         #: A look at the first service, kept up as long as the other scenarios take.
         self.watch = None
         #: Service → instances that this peer's processes leave registered after a scenario: what a restart must bring back.
@@ -302,6 +304,29 @@ def unsubscribe(pair):
 def beats(pair):
     """The provider's beats keep the instance of the register scenario healthy, for longer than a server waits for the next one."""
     return pair.watch.end(40)
+
+
+def wrong_password(pair):
+    """Whoever logs in with another password registers nothing, and the SDK says so."""
+    name, _ = pair.server.user
+    stranger = pair.begin("stranger", {"INTEROP_USERNAME": name, "INTEROP_PASSWORD": "a wrong one"})
+    service = pair.service("stranger")
+    try:
+        stranger.wait_ready(60)
+        stranger.call("register", service=service, group=GROUP, instance=pair.instance(55))
+    except CommandError as refusal:
+        said = str(refusal)
+    except Failure as failure:
+        # Some SDKs make no client at all then.
+        if not stranger.gone:
+            raise failure
+        said = "it ended"
+    else:
+        raise Failure(f"{stranger.name} registered with a wrong password")
+    finally:
+        stranger.stop()
+    expect_server_list(pair, service, [])
+    return said.splitlines()[0][:60]
 
 
 def protocol(pair):

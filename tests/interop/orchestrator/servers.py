@@ -45,6 +45,10 @@ class Server:
     push_limit_ms = 1000
     #: Whether it speaks gRPC, as servers since 2.x do.
     grpc = True
+    #: Within how many seconds after its restart everything must be back.
+    restart_s = 60
+    #: The user and the password that it lets in; nobody else, if there are any.
+    user = None
 
     def __init__(self, name, directory):
         self.name = name
@@ -92,6 +96,8 @@ class Server:
             return probe.connect_ex(("127.0.0.1", self.port + 1000)) == 0
 
     def _http(self, method, path, parameters):
+        if self.user:
+            parameters = {**parameters, "username": self.user[0], "password": self.user[1]}
         url = f"http://{self.address}/nacos{path}?{urllib.parse.urlencode(parameters)}"
         try:
             with _opener.open(urllib.request.Request(url, method=method), timeout=5) as answer:
@@ -135,16 +141,30 @@ class Server:
         }
 
 
+    def driver_env(self):
+        """What a driver is to log in with."""
+        return {"INTEROP_USERNAME": self.user[0], "INTEROP_PASSWORD": self.user[1]} if self.user else {}
+
+
 class OurServer(Server):
-    def __init__(self, name, directory, binary, arguments=()):
+    def __init__(self, name, directory, binary, arguments=(), user=None):
         super().__init__(name, directory)
         self.binary = binary
-        self.arguments = arguments
+        self.arguments = list(arguments)
+        self.user = user
         if arguments:
             self.push_limit_ms = 2000
+        if user:
+            # Its tokens end with it, and some SDKs ask for another one only when the life of theirs is over.
+            self.arguments += ["--auth-user", user[0], "--token-seconds", "20"]
+            # Java's log in again after a denial, but only once a minute.
+            self.restart_s = 120
 
     def command(self):
         return [self.binary, "--host", "127.0.0.1", "--port", self.port, "--log", "debug", *self.arguments]
+
+    def env(self):
+        return {**super().env(), **({"NACOS_SERVER_AUTH_PASSWORD": self.user[1]} if self.user else {})}
 
 
 class RealServer(Server):

@@ -10,7 +10,6 @@ from scenarios import GROUP, SEEN_S, equal, expect_driver_list, expect_protocol,
 
 CROSS_GROUP = "DEFAULT_GROUP"
 CROSS = "cross"
-RESTART_S = 60
 #: A server may answer over HTTP before it does over gRPC: a client that chose HTTP for that looks again after a minute.
 GRPC_AGAIN_S = 100
 DECAY_S = 60
@@ -120,11 +119,11 @@ def restart(server, live):
 
     def back(pair):
         for service, instances in pair.holds.items():
-            expect_server_list(pair, service, instances, RESTART_S)
+            expect_server_list(pair, service, instances, server.restart_s)
         own = [offered(pair), kept(pair)]
-        expect_among(server, own, RESTART_S)
+        expect_among(server, own, server.restart_s)
         seconds = time.monotonic() - again
-        expect_server_list(pair, CROSS, old, RESTART_S, CROSS_GROUP)
+        expect_server_list(pair, CROSS, old, server.restart_s, CROSS_GROUP)
         return seconds
 
     returned = for_each(live, back)
@@ -139,8 +138,8 @@ def restart(server, live):
         for earlier in (returned[pair.name], changed[pair.name]):
             if isinstance(earlier, Exception):
                 raise earlier
-        expect_driver_list(pair.consumer, CROSS, expected, RESTART_S, group=CROSS_GROUP)
-        expect_latest(pair, expected, RESTART_S)
+        expect_driver_list(pair.consumer, CROSS, expected, server.restart_s, group=CROSS_GROUP)
+        expect_latest(pair, expected, server.restart_s)
         if pair.peer.tells_status:
             expect_protocol(pair, GRPC_AGAIN_S)
         return f"{returned[pair.name]:.1f} s"
@@ -159,7 +158,7 @@ def change_after_restart(pair):
         except CommandError as error:
             return False, f"error {error}"
 
-    wait_until(f"{pair.provider.name} registers again after the restart", RESTART_S, probe, pair.provider.tail)
+    wait_until(f"{pair.provider.name} registers again after the restart", pair.server.restart_s, probe, pair.provider.tail)
 
 
 def kill_providers(server, live):

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -89,7 +90,10 @@ def send(line):
 
 async def main(address, directory):
     # The SDK would otherwise keep the last instance of a service for ever.
-    config = ClientConfigBuilder().server_address(address).build()
+    config = ClientConfigBuilder().server_address(address)
+    if user := os.environ.get("INTEROP_USERNAME"):
+        config = config.username(user).password(os.environ["INTEROP_PASSWORD"])
+    config = config.build()
     config.set_cache_dir(str(Path(directory, "cache"))).set_log_dir(str(Path(directory, "log")))
     config.set_load_cache_at_start(False).set_update_cache_when_empty(True)
     driver = Driver(await NacosNamingService.create_naming_service(config))
