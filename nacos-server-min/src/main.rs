@@ -4,7 +4,7 @@
 mod cli;
 
 use std::error::Error as _;
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -24,7 +24,13 @@ fn main() -> ExitCode {
     };
     // Colours are for people: in a file or a pipe they would only be noise.
     let colours = std::io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(std::io::stderr).init();
+    // A log that cannot be written, as on a full disk, is lost: to say so where it cannot be written either would be a panic.
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(colours)
+        .with_writer(std::io::stderr)
+        .log_internal_errors(false)
+        .init();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&format!("cannot start the runtime: {error}")),
@@ -68,18 +74,22 @@ async fn run(args: Args) -> ExitCode {
     exit
 }
 
-#[expect(clippy::print_stdout, reason = "scripts wait for these lines")]
+/// For scripts, which wait for these lines. Whether anybody reads them is no matter of the server's.
 fn announce(server: &Server, behaviour: Behaviour) {
-    println!("nacos-server-min {} listening on http://{}/nacos", env!("CARGO_PKG_VERSION"), server.http_addr());
-    println!("nacos-server-min {} listening on {} (gRPC)", env!("CARGO_PKG_VERSION"), server.grpc_addr());
+    let version = env!("CARGO_PKG_VERSION");
+    let (http, grpc) = (server.http_addr(), server.grpc_addr());
+    let mut text = format!(
+        "nacos-server-min {version} listening on http://{http}/nacos\nnacos-server-min {version} listening on {grpc} (gRPC)\n"
+    );
     if behaviour == Behaviour::Nacos25 {
-        println!("nacos-server-min behaves like a recorded Nacos 2.5.1");
+        text.push_str("nacos-server-min behaves like a recorded Nacos 2.5.1\n");
     }
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
-#[expect(clippy::print_stderr, reason = "the one line a user gets when the server does not start")]
+/// The one line that a user gets when the server does not start. If it cannot be written, nothing is left to do.
 fn fail(message: &str) -> ExitCode {
-    eprintln!("nacos-server-min: {message}");
+    let _ = writeln!(std::io::stderr(), "nacos-server-min: {message}");
     ExitCode::from(UNUSABLE)
 }
 

@@ -111,6 +111,31 @@ async fn a_log_that_nobody_watches_has_no_colours() {
     assert!(!log.contains('\u{1b}'), "{log:?}");
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn neither_a_log_without_room_nor_lines_that_nobody_reads_end_it() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a disk without room");
+    let mut running = start(program().args(["--port", "0", "--log", "trace"]).stderr(full())).await;
+    let list = ask(running.http, "GET /nacos/v1/ns/instance/list?serviceName=orders").await;
+    assert!(list.contains(r#""hosts":[]"#), "{list}");
+    assert_eq!(signal(&mut running.child, "TERM").await, Some(0));
+
+    let mut unheard = program().args(["--port", "0"]).stdout(full()).spawn().expect("it runs");
+    let mut log = BufReader::new(unheard.stderr.take().expect("piped")).lines();
+    let http: SocketAddr = loop {
+        let line = timeout(PATIENCE, log.next_line()).await.expect("in time").expect("readable").expect("a line");
+        if let Some((_, rest)) = line.split_once("server started http_addr=") {
+            break rest.split_whitespace().next().expect("an address").parse().expect("ip:port");
+        }
+    };
+    let list = ask(http, "GET /nacos/v1/ns/instance/list?serviceName=orders").await;
+    assert!(list.contains(r#""hosts":[]"#), "{list}");
+    assert_eq!(signal(&mut unheard, "TERM").await, Some(0));
+
+    let told_nobody = program().args(["--port", "0", "--http-threads", "5000"]).stderr(full()).status().await;
+    assert_eq!(told_nobody.expect("it runs").code(), Some(2));
+}
+
 #[tokio::test]
 async fn each_of_the_three_ports_is_named_when_it_is_taken() {
     let server = Server::builder().start().await.expect("free ports");

@@ -45,6 +45,7 @@ fn log() -> Result<(), Failure> {
     let filter = EnvFilter::try_new(&wanted).map_err(|error| {
         Failure::Usage(format!("{LOG}={wanted}: {error}; write it like debug or nacos_client=trace"))
     })?;
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+    // What cannot be written is lost: to say so where it cannot be written either would be a panic.
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false).init();
     Ok(())
 }

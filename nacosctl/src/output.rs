@@ -119,15 +119,15 @@ impl Output {
         Ok(())
     }
 
-    /// Why the command failed.
-    #[expect(clippy::print_stderr, reason = "this is where errors go, and nothing is left to do if they cannot")]
+    /// Why the command failed. If this cannot be written, nothing is left but the exit code.
     pub(crate) fn failure(self, failure: &Failure) {
-        if self.json {
+        let line = if self.json {
             let document = json!({ "error": failure.to_string(), "code": failure.exit_code() });
-            eprintln!("{}", escaped(&document.to_string()));
+            escaped(&document.to_string())
         } else {
-            eprintln!("nacosctl: {}", plain(&failure.to_string()));
-        }
+            format!("nacosctl: {}", plain(&failure.to_string()))
+        };
+        let _ = writeln!(io::stderr(), "{line}");
     }
 }
 
@@ -157,7 +157,10 @@ fn steers(c: char) -> bool {
 
 /// Who reads has seen enough.
 fn ended(error: io::Error) -> Result<(), Failure> {
-    if error.kind() == io::ErrorKind::BrokenPipe { std::process::exit(0) } else { Err(error.into()) }
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        std::process::exit(0)
+    }
+    Err(Failure::Here(format!("the output cannot be written: {error}")))
 }
 
 #[cfg(test)]

@@ -132,3 +132,17 @@ async fn output_that_nobody_reads_is_no_failure() {
     let run = end(child).await.ended(0);
     assert_eq!(run.err, "");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn output_that_finds_no_room_leaves_the_exit_code_that_it_says() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a disk without room");
+    let run = end(command(&["completions", "bash"]).stdout(full()).spawn().expect("the tool starts")).await.ended(6);
+    assert!(run.err.contains("the output cannot be written"), "{run:?}");
+    // Neither the log nor the reason can be written, and what is wrong is told all the same.
+    for arguments in [["--timeout", "500ms"].as_slice(), &["--timeout", "500ms", "--json"]] {
+        let mut unheard = command(&["services", "--server", "127.0.0.1:1"]);
+        unheard.args(arguments).env("NACOSCTL_LOG", "trace").stderr(full());
+        end(unheard.spawn().expect("the tool starts")).await.ended(3);
+    }
+}
