@@ -1,4 +1,6 @@
-use http::header::{CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE};
+use http::header::{
+    CONNECTION, CONTENT_LENGTH, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRANSFER_ENCODING, UPGRADE,
+};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 const FIXED: [HeaderName; 9] = [
@@ -14,8 +16,12 @@ const FIXED: [HeaderName; 9] = [
 ];
 
 /// Removes what is about the connection that a message came by, and what that connection says is. Who takes trailers still
-/// says so: gRPC asks for it, and without it HTTP/1.1 loses them.
+/// says so: gRPC asks for it, and without it HTTP/1.1 loses them. A length beside a coding is none: the body ends where the
+/// coding says so.
 pub(super) fn strip(headers: &mut HeaderMap) {
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
+    }
     let takes_trailers = has_token(headers, &TE, "trailers");
     let named: Vec<HeaderName> = tokens(headers, &CONNECTION).filter_map(|token| token.parse().ok()).collect();
     for name in named.iter().chain(&FIXED) {
@@ -68,8 +74,11 @@ mod tests {
         strip(&mut headers);
         let mut left: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.to_str().unwrap())).collect();
         left.sort_unstable();
-        let expected =
-            [("authorization", "stays"), ("content-length", "7"), ("te", "trailers"), ("trailer", "x-checksum")];
+        let expected = [("authorization", "stays"), ("te", "trailers"), ("trailer", "x-checksum")];
         assert_eq!(left, expected);
+
+        let mut headers = HeaderMap::from_iter([(CONTENT_LENGTH, HeaderValue::from_static("7"))]);
+        strip(&mut headers);
+        assert_eq!(headers[CONTENT_LENGTH], "7", "without a coding the length counts");
     }
 }

@@ -5,7 +5,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, Request};
 use axum::response::Response;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE, TRANSFER_ENCODING};
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
 use http::{Extensions, HeaderMap, HeaderValue, Method, Uri, Version};
 use http_body::Body as _;
 use nacos_discovery::BalanceLayer;
@@ -54,6 +54,10 @@ impl Gateway {
         }
         let peer = head.extensions.get().map(|ConnectInfo::<SocketAddr>(peer)| peer.ip());
         let (service, rest) = split(&head.uri).ok_or(Refusal::NoService)?;
+        // A port would be passed over, and the service be another one than the path says.
+        if service.contains(':') {
+            return Err(Refusal::BadName);
+        }
         let target = Uri::try_from(format!("lb://{service}{rest}")).map_err(|_| Refusal::BadName)?;
 
         hop_by_hop::strip(&mut head.headers);
@@ -62,6 +66,9 @@ impl Gateway {
             (&self.grpc, Version::HTTP_2)
         } else {
             hop_by_hop::announce(&mut head.headers);
+            if head.version == Version::HTTP_2 {
+                join_cookies(&mut head.headers);
+            }
             // A GET whose length is not said would be sent as one without a body.
             if !body.is_end_stream() && !head.headers.contains_key(CONTENT_LENGTH) {
                 head.headers.insert(TRANSFER_ENCODING, HeaderValue::from_static("chunked"));
@@ -88,6 +95,16 @@ fn split(uri: &Uri) -> Option<(&str, &str)> {
     let path = uri.path_and_query()?.as_str().strip_prefix('/')?;
     let (service, rest) = path.split_at(path.find(['/', '?']).unwrap_or(path.len()));
     (!service.is_empty()).then_some((service, rest))
+}
+
+/// HTTP/2 may have each cookie in a header of its own, HTTP/1.1 has all of them in one.
+fn join_cookies(headers: &mut HeaderMap) {
+    let crumbs: Vec<&[u8]> = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes).collect();
+    if crumbs.len() > 1
+        && let Ok(cookies) = HeaderValue::from_bytes(&crumbs.join(&b"; "[..]))
+    {
+        headers.insert(COOKIE, cookies);
+    }
 }
 
 fn is_grpc(headers: &HeaderMap) -> bool {

@@ -1,3 +1,5 @@
+use std::error::Error;
+
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use nacos_discovery::BalanceError;
@@ -15,9 +17,24 @@ pub enum Refusal {
     /// The instance changed the protocol without being asked to, or to another one.
     #[error("the instance speaks another protocol than was asked for")]
     Protocol,
+    /// What the caller sent broke off, or cannot be read: none of the instance's doing.
+    #[error("the body of the request broke off, or cannot be read")]
+    BadBody(#[source] BalanceError),
     /// No instance took the request, or none answered.
     #[error("{}", words(.0))]
-    Balance(#[from] BalanceError),
+    Balance(#[source] BalanceError),
+}
+
+impl From<BalanceError> for Refusal {
+    fn from(error: BalanceError) -> Self {
+        if is_of_caller(&error) { Self::BadBody(error) } else { Self::Balance(error) }
+    }
+}
+
+/// Whether hyper could not go on with what it was given to send.
+fn is_of_caller(error: &BalanceError) -> bool {
+    let causes = std::iter::successors(error.source(), |cause: &&(dyn Error + 'static)| (*cause).source());
+    causes.filter_map(|cause| cause.downcast_ref()).any(hyper::Error::is_user)
 }
 
 fn words(error: &BalanceError) -> String {
@@ -31,12 +48,12 @@ fn words(error: &BalanceError) -> String {
 }
 
 impl Refusal {
-    /// The status that the caller gets: 404 or 400 for a path that names no service, 503 if nobody takes the request, 504 if
-    /// nobody answered in time, 502 if whoever was asked failed.
+    /// The status that the caller gets: 404 or 400 for a path that names no service, 400 for a body that breaks off, 503 if
+    /// nobody takes the request, 504 if nobody answered in time, 502 if whoever was asked failed.
     pub const fn status(&self) -> StatusCode {
         match self {
             Self::NoService => StatusCode::NOT_FOUND,
-            Self::BadName => StatusCode::BAD_REQUEST,
+            Self::BadName | Self::BadBody(_) => StatusCode::BAD_REQUEST,
             Self::Protocol => StatusCode::BAD_GATEWAY,
             Self::Balance(error) => error.status(),
         }
@@ -45,8 +62,8 @@ impl Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        if let Self::Balance(error) = &self {
-            tracing::debug!(error = error as &dyn std::error::Error, "request refused");
+        if let Self::Balance(error) | Self::BadBody(error) = &self {
+            tracing::debug!(error = error as &dyn Error, "request refused");
         }
         (self.status(), format!("{self}\n")).into_response()
     }

@@ -58,6 +58,16 @@ async fn what_is_about_the_connection_stays_and_who_asked_is_told() {
 }
 
 #[tokio::test]
+async fn a_length_beside_chunks_cuts_nothing_off() {
+    let answer = b"HTTP/1.1 200 OK\r\ncontent-length: 3\r\ntransfer-encoding: chunked\r\nconnection: close\r\n\r\n\
+        5\r\nhello\r\n0\r\n\r\n";
+    let (instance, _served) = answering(answer).await;
+    let world = World::before([instance]).await;
+    let seen = raw(world.address, &format!("GET /{SERVICE}/ HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n")).await;
+    assert!(seen.ends_with("5\r\nhello\r\n0\r\n\r\n") && !seen.contains("content-length"), "{seen}");
+}
+
+#[tokio::test]
 async fn gw2_trailers_of_chunked_answers_are_kept() {
     let answer = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ntrailer: x-checksum\r\nconnection: close\r\n\r\n\
         5\r\nhello\r\n0\r\nx-checksum: 7\r\n\r\n";
@@ -110,4 +120,15 @@ async fn a_head_says_how_long_the_body_would_be_and_callers_may_speak_http2() {
             assert_eq!(response.into_body().collect().await.unwrap().to_bytes(), body);
         }
     }
+}
+
+#[tokio::test]
+async fn cookies_that_came_apart_by_http2_arrive_in_one_header() {
+    let (instance, _serving) = serve(echo()).await;
+    let world = World::before([instance]).await;
+    let request = Request::get(world.uri("/")).header("cookie", "a=1").header("cookie", "b=2").body(Body::empty());
+    let response = in_time(http2_client().request(request.unwrap())).await.unwrap();
+    let text = response.into_body().collect().await.unwrap().to_bytes();
+    let text = String::from_utf8(text.to_vec()).unwrap();
+    assert!(text.contains("cookie: a=1; b=2\n"), "{text}");
 }

@@ -33,6 +33,7 @@ async fn gw5_who_cannot_be_served_gets_a_status_and_a_reason_and_no_address() {
         (String::new(), StatusCode::NOT_FOUND, "names no service"),
         (String::from("/x"), StatusCode::NOT_FOUND, "names no service"),
         (String::from("a%20b/x"), StatusCode::BAD_REQUEST, "no name of a service"),
+        (format!("{SERVICE}:80/x"), StatusCode::BAD_REQUEST, "no name of a service"),
         (String::from("user@orders/x"), StatusCode::BAD_REQUEST, "cannot be sent"),
         (String::from("nobody/x"), StatusCode::SERVICE_UNAVAILABLE, "none is registered"),
         (format!("{SERVICE}/x"), StatusCode::BAD_GATEWAY, "could not be reached"),
@@ -93,4 +94,17 @@ async fn gw5_an_instance_that_dies_in_the_middle_is_no_whole_answer() {
         let (status, _) = answer(&format!("http://{}/", world.address)).await;
         assert_eq!(status, StatusCode::NOT_FOUND, "the gateway is as it was");
     }
+}
+
+#[tokio::test]
+async fn gw5_a_body_that_cannot_be_read_is_not_the_instances_fault() {
+    let (instance, _serving) = serve(Router::new().route("/", post(|body: String| async move { body }))).await;
+    let world = World::before([instance]).await;
+    let head =
+        format!("POST /{SERVICE}/ HTTP/1.1\r\nhost: h\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n");
+    let answer = raw(world.address, &format!("{head}5\r\nhello\r\nno length\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+    assert!(answer.contains("the body of the request broke off"), "{answer}");
+    let answer = raw(world.address, &format!("{head}5\r\nhello\r\n0\r\n\r\n")).await;
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("hello"), "{answer}");
 }
