@@ -1,6 +1,9 @@
 use std::convert::Infallible;
+use std::future::pending;
 use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -26,6 +29,10 @@ const PAUSE: Duration = Duration::from_millis(100);
 const BACKLOG: usize = 1024;
 /// How long a new connection has for its first request, although nothing is accepted any more.
 const FIRST_REQUEST: Duration = Duration::from_millis(100);
+
+/// How long a connection may take to ask for anything. hyper has the same limit for a head, but only once it knows by the first
+/// bytes which protocol is spoken, and none where that is HTTP/2.
+const SILENCE: Duration = Duration::from_secs(30);
 
 /// An application, and whether it is about to stop.
 #[derive(Clone)]
@@ -85,7 +92,12 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, app: Application,
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, %peer, "no nodelay");
     }
-    let service = service_fn(move |request: hyper::Request<Incoming>| call(app.clone(), peer, request));
+    let asked = Arc::new(AtomicBool::new(false));
+    let asks = Arc::clone(&asked);
+    let service = service_fn(move |request: hyper::Request<Incoming>| {
+        asks.store(true, Ordering::Relaxed);
+        call(app.clone(), peer, request)
+    });
     let mut builder = Builder::new(TokioExecutor::new());
     // The timer lets hyper end connections that never send a whole head.
     builder.http1().timer(TokioTimer::new());
@@ -96,10 +108,17 @@ async fn serve_connection(stream: TcpStream, peer: SocketAddr, app: Application,
         stop.cancelled().await;
         sleep_until(accepted + FIRST_REQUEST).await;
     };
+    let silent = async {
+        sleep_until(accepted + SILENCE).await;
+        if asked.load(Ordering::Relaxed) {
+            pending().await
+        }
+    };
     let ended = tokio::select! {
         // First, so that a request that has arrived is taken up before the connection is told to end.
         biased;
         ended = connection.as_mut() => ended,
+        () = silent => Ok(()),
         () = stopped => {
             connection.as_mut().graceful_shutdown();
             connection.await
@@ -175,5 +194,28 @@ mod tests {
             caller.read_to_string(&mut answer).await.unwrap();
             assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("here"), "{answer}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_asks_for_nothing_ends_and_an_answer_may_take_longer() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let slow = Router::new().route("/", get(|| async { sleep(4 * SILENCE).await }));
+        let server =
+            tokio::spawn(serve(listener, Application { app: slow, ..application() }, CancellationToken::new()));
+        for said in ["", "PRI * HT", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET / HTTP/1.1\r\nhost:"] {
+            let mut caller = TcpStream::connect(address).await.unwrap();
+            caller.write_all(said.as_bytes()).await.unwrap();
+            let begun = Instant::now();
+            // However the system says that it is over.
+            let _ = caller.read_to_end(&mut Vec::new()).await;
+            assert!(begun.elapsed() >= SILENCE / 2 && begun.elapsed() <= 2 * SILENCE, "{said:?} {:?}", begun.elapsed());
+        }
+        let mut patient = TcpStream::connect(address).await.unwrap();
+        patient.write_all(b"GET / HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await.unwrap();
+        let mut answer = String::new();
+        patient.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        server.abort();
     }
 }
