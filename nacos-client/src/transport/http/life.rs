@@ -3,7 +3,7 @@
 //! HTTP knows no connection that could end. An epoch is a span in which some server answers:
 //!
 //! ```text
-//!            Start              Found                     no server for 2 s
+//!            Start              Found             no server for 2 s, nobody listens
 //!   Idle ─────────▶ Seeking ───────────▶ Serving ──────────────────────────▶ Pausing ── Elapsed ─▶ Seeking
 //!                      │ NotFound           │ ▲ Heard                           ▲
 //!                      └────────────────────┼─┼─────────────────────────────────┘
@@ -22,7 +22,8 @@ use crate::transport::{
     backoff::{Cap, delay},
 };
 
-/// For how long no server may answer before the epoch ends: hiccups pass, the restart of a server does not.
+/// For how long no server may answer before the epoch ends: hiccups pass, the restart of a server does not. Where nobody
+/// listens the server has ended, and may be back within less, knowing nobody: that ends the epoch at once.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The wait between two looks for a server while in doubt.
 const LOOK: Duration = Duration::from_millis(500);
@@ -183,7 +184,7 @@ impl Life {
             Input::NotFound { refused } => {
                 serving.seeking = false;
                 let since = *serving.failing.get_or_insert(now);
-                if now.saturating_duration_since(since) >= PATIENCE {
+                if refused || now.saturating_duration_since(since) >= PATIENCE {
                     if now.saturating_duration_since(serving.since) >= STABLE {
                         self.failures = 0;
                     }

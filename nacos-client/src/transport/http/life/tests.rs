@@ -46,7 +46,7 @@ fn an_epoch_survives_a_hiccup_and_ends_when_nobody_answers_for_two_seconds() {
     b.now += SECOND;
     b.step(Input::Told(Heard { last: None, failing: Some(b.now) }));
     assert_eq!(b.wake(), Some(Action::Seek), "at once");
-    assert_eq!(b.step(Input::NotFound { refused: true }), None);
+    assert_eq!(b.step(Input::NotFound { refused: false }), None);
     assert_eq!(b.wake(), Some(Action::Seek));
     assert_eq!(b.step(Input::Found), None, "it was a hiccup");
     assert_eq!(b.life.activity(), Activity::Serving);
@@ -57,7 +57,7 @@ fn an_epoch_survives_a_hiccup_and_ends_when_nobody_answers_for_two_seconds() {
     let end = loop {
         assert_eq!(b.wake(), Some(Action::Seek));
         looks += 1;
-        if let Some(end) = b.step(Input::NotFound { refused: true }) {
+        if let Some(end) = b.step(Input::NotFound { refused: false }) {
             break end;
         }
     };
@@ -65,6 +65,19 @@ fn an_epoch_survives_a_hiccup_and_ends_when_nobody_answers_for_two_seconds() {
     assert_eq!(b.life.activity(), Activity::Waiting);
     assert_eq!(b.wake(), Some(Action::Seek));
     assert_eq!(b.step(Input::Found), Some(Action::Begin(Epoch(2))));
+}
+
+#[test]
+fn where_nobody_listens_any_longer_the_epoch_ends_at_once() {
+    let mut b = Bench::serving();
+    b.now += SECOND;
+    let failing = b.now;
+    b.step(Input::Told(Heard { last: None, failing: Some(failing) }));
+    assert_eq!(b.wake(), Some(Action::Seek));
+    assert_eq!(b.step(Input::NotFound { refused: true }), Some(Action::End(Epoch(1))));
+    assert_eq!((b.now, b.life.activity()), (failing, Activity::Waiting));
+    assert_eq!(b.wake(), Some(Action::Seek));
+    assert_eq!(b.step(Input::Found), Some(Action::Begin(Epoch(2))), "it may know nobody any longer");
 }
 
 #[test]

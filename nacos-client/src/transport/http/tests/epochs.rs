@@ -91,6 +91,23 @@ async fn it_survives_hiccups_and_ends_when_no_server_answers() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn it_ends_at_once_when_the_server_has_ended_however_soon_it_is_back() {
+    let net = Net::usual();
+    let mut client = Client::start_with(settings(&["one"]), &net);
+    let session = client.connected().await;
+    net.refuse("one");
+    net.script(|_| Answer::Cut);
+    let down = Instant::now();
+    assert!(register(&session, 1).await.is_err());
+    let (epoch, cause) = client.disconnected().await;
+    net.accept("one");
+    net.script(|_| Answer::Usual);
+    assert_eq!((epoch, cause.fault.is_refusal()), (Epoch(1), true));
+    assert_eq!(client.connected().await.epoch(), Epoch(2));
+    assert!(down.elapsed() <= SECOND, "{:?}", down.elapsed());
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_black_hole_is_noticed_within_eight_seconds_more() {
     let net = Net::usual();
     let mut client = Client::start(&net);
