@@ -9,21 +9,25 @@ use super::{BadTarget, BalanceError, hash_key};
 use crate::route::RequestHead;
 use crate::{Downgrade, Endpoints, NoInstance, PickContext, Picked, RouteTaken, Tried};
 
-/// A request for a service.
+/// What is known of a request for a service beside itself. The request stays where it is: it is large, and moving it would
+/// cost more than most of what is done with it.
 #[derive(Debug)]
-pub(super) struct Aimed<B> {
-    pub(super) request: Request<B>,
+pub(super) struct Aimed {
     pub(super) form: Form,
     pub(super) observer: Observer,
     pub(super) attempt: u32,
 }
 
-impl<B> Aimed<B> {
+impl Aimed {
     /// Picks an instance and turns the request into one to it. It has to be sent at once: nobody may be waited for
     /// meanwhile, so that no list can come that this request would have to know of.
-    pub(super) fn pick_target(mut self, endpoints: &Endpoints) -> Result<(Request<B>, Running), BalanceError> {
+    pub(super) fn pick_target<B>(
+        mut self,
+        request: &mut Request<B>,
+        endpoints: &Endpoints,
+    ) -> Result<Running, BalanceError> {
         let mut route = None;
-        let picked = self.pick(endpoints, &mut route);
+        let picked = self.pick(request, endpoints, &mut route);
         if let Some(route) = &route {
             self.observer.routed(route);
         }
@@ -32,10 +36,9 @@ impl<B> Aimed<B> {
             Err(error) => return Err(self.fail(error)),
         };
         let span = self.span(endpoints, &picked, route.as_ref());
-        let Self { mut request, form, mut observer, .. } = self;
-        rewrite(&mut request, form, picked.target(), endpoints);
-        observer.selected(picked.endpoint());
-        Ok((request, Running::new(picked, observer, span, endpoints.settings().completion())))
+        rewrite(request, self.form, picked.target(), endpoints);
+        self.observer.selected(picked.endpoint());
+        Ok(Running::new(picked, self.observer, span, endpoints.settings().completion()))
     }
 
     /// Ends it before an instance was picked.
@@ -46,20 +49,25 @@ impl<B> Aimed<B> {
     }
 
     /// `route` is filled only where somebody wants to know: that allocates.
-    fn pick(&self, endpoints: &Endpoints, route: &mut Option<RouteTaken>) -> Result<Picked, BalanceError> {
+    fn pick<B>(
+        &self,
+        request: &Request<B>,
+        endpoints: &Endpoints,
+        route: &mut Option<RouteTaken>,
+    ) -> Result<Picked, BalanceError> {
         let rules = endpoints.settings().requests();
-        let mut cx = PickContext::new().for_request(RequestHead::from(&self.request));
+        let mut cx = PickContext::new().for_request(RequestHead::from(request));
         if self.observer.is_heard() || tracing::enabled!(Level::TRACE) {
             cx = cx.telling(route);
         }
-        if let Some(key) = hash_key::of_request(&rules.hash_on, &self.request) {
+        if let Some(key) = hash_key::of_request(&rules.hash_on, request) {
             cx = cx.hashed_by(key);
         }
         let tls = self.form.needs_tls() && rules.downgrade == Downgrade::Never;
         if tls {
             cx = cx.tls_only();
         }
-        let Some(tried) = self.request.extensions().get::<Tried>() else {
+        let Some(tried) = request.extensions().get::<Tried>() else {
             return endpoints.pick(&mut cx).map_err(|error| none(endpoints, error, tls));
         };
         let picked = tried.with_nodes(|nodes| endpoints.pick(&mut cx.drawn(tried.draw()).without(nodes)));

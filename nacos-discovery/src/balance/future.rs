@@ -45,7 +45,8 @@ pin_project! {
 /// The client, which is ready, and the request that waits.
 struct Held<S, B> {
     inner: S,
-    aimed: Aimed<B>,
+    request: Request<B>,
+    aimed: Aimed,
     endpoints: Arc<Endpoints>,
 }
 
@@ -53,10 +54,17 @@ impl<S, B> BalanceFuture<S, B>
 where
     S: Service<Request<B>>,
 {
-    pub(super) fn waiting(inner: S, aimed: Aimed<B>, endpoints: Arc<Endpoints>, judge: Judge) -> Self {
+    pub(super) fn waiting(
+        inner: S,
+        request: Request<B>,
+        aimed: Aimed,
+        endpoints: Arc<Endpoints>,
+        judge: Judge,
+    ) -> Self {
         let service = Arc::clone(&endpoints);
         let ready = Box::pin(async move { service.ready().await });
-        Self { state: State::Waiting { ready, held: Some(Box::new(Held { inner, aimed, endpoints })) }, judge }
+        let held = Some(Box::new(Held { inner, request, aimed, endpoints }));
+        Self { state: State::Waiting { ready, held }, judge }
     }
 
     pub(super) fn calling(inner: &mut S, request: Request<B>, running: Running, judge: Judge) -> Self {
@@ -126,13 +134,13 @@ where
     S: Service<Request<B>>,
 {
     fn send(self, arrived: Result<(), NoInstance>) -> State<S::Future, S, B> {
-        let Self { mut inner, aimed, endpoints } = self;
+        let Self { mut inner, mut request, aimed, endpoints } = self;
         let picked = match arrived {
-            Ok(()) => aimed.pick_target(&endpoints),
+            Ok(()) => aimed.pick_target(&mut request, &endpoints),
             Err(error) => Err(aimed.fail(error)),
         };
         match picked {
-            Ok((request, running)) => State::calling(&mut inner, request, running),
+            Ok(running) => State::calling(&mut inner, request, running),
             Err(error) => State::Failed { error: Some(error) },
         }
     }

@@ -25,11 +25,13 @@ pub(super) struct Running {
 }
 
 impl Running {
+    #[inline]
     pub(super) fn new(picked: Picked, observer: Observer, span: Span, completion: Completion) -> Self {
         let started = Instant::now();
         Self { picked, observer, span, started, head: started, completion }
     }
 
+    #[inline]
     pub(super) fn enter(&self) -> Entered<'_> {
         self.span.enter()
     }
@@ -47,12 +49,14 @@ impl Running {
     }
 
     /// The head of the answer is there.
+    #[inline]
     pub(super) fn answered(&mut self, status: StatusCode) {
         self.head = Instant::now();
         self.observer.answered(status);
     }
 
     /// What there is of the answer shows that the instance works.
+    #[inline]
     pub(super) fn works(&self) {
         self.picked.answered();
     }
@@ -85,6 +89,7 @@ impl Running {
         self.finish(outcome, Instant::now(), error);
     }
 
+    #[inline]
     fn finish(self, outcome: Outcome, now: Instant, error: Option<&(dyn Error + 'static)>) {
         let Self { picked, observer, span, .. } = self;
         picked.finish_at(outcome, now);

@@ -7,7 +7,7 @@ use http::{Request, Response};
 use http_body::Body;
 use tower_service::Service;
 
-use super::shared::{Aim, Shared};
+use super::shared::Shared;
 use super::target::bare_host;
 use super::{BalanceError, BalanceFuture, Tracked};
 
@@ -56,24 +56,24 @@ where
         })
     }
 
-    fn call(&mut self, request: Request<B>) -> BalanceFuture<S, B> {
+    fn call(&mut self, mut request: Request<B>) -> BalanceFuture<S, B> {
         let Self { inner, layer } = self;
         let judge = layer.judge.clone();
         // Nothing of the service is counted for a call: it stays while this is held.
         let guard = layer.directory.guard();
-        let picked = match layer.aim(request, &guard) {
-            Ok(Aim::Elsewhere(request)) => {
+        let picked = match layer.aim(&mut request, &guard) {
+            Ok(None) => {
                 let host = bare_host(request.uri()).map(Box::from);
                 return BalanceFuture::passing(inner.call(request), host, judge);
             }
-            Ok(Aim::Service(aimed, endpoints)) if endpoints.is_known() => aimed.pick_target(endpoints),
-            Ok(Aim::Service(aimed, endpoints)) => {
-                return BalanceFuture::waiting(take_ready(inner), aimed, Arc::clone(endpoints), judge);
+            Ok(Some((aimed, endpoints))) if endpoints.is_known() => aimed.pick_target(&mut request, endpoints),
+            Ok(Some((aimed, endpoints))) => {
+                return BalanceFuture::waiting(take_ready(inner), request, aimed, Arc::clone(endpoints), judge);
             }
             Err(error) => Err(error),
         };
         match picked {
-            Ok((request, running)) => BalanceFuture::calling(inner, request, running, judge),
+            Ok(running) => BalanceFuture::calling(inner, request, running, judge),
             Err(error) => {
                 drop(take_ready(inner));
                 BalanceFuture::failed(error, judge)

@@ -25,26 +25,17 @@ pub(super) struct Shared {
     pub(super) propagation: Option<Propagation>,
 }
 
-/// What a request is.
-#[derive(Debug)]
-pub(super) enum Aim<'g, B> {
-    /// For a service.
-    Service(Aimed<B>, &'g Arc<Endpoints>),
-    /// For somewhere else.
-    Elsewhere(Request<B>),
-}
-
 impl Shared {
-    /// What a request is. The endpoints are there as long as the guard of the directory.
+    /// What a request is: `None` if it is for no service. The endpoints are there as long as the guard of the directory.
     pub(super) fn aim<'g, B>(
         &'g self,
-        mut request: Request<B>,
+        request: &mut Request<B>,
         guard: &'g impl Guard,
-    ) -> Result<Aim<'g, B>, BalanceError> {
-        let Destination::Service(named, form) = self.addressing.destination(&request)? else {
-            return Ok(Aim::Elsewhere(request));
+    ) -> Result<Option<(Aimed, &'g Arc<Endpoints>)>, BalanceError> {
+        let Destination::Service(named, form) = self.addressing.destination(request)? else {
+            return Ok(None);
         };
-        let attempt = attempt(&request);
+        let attempt = attempt(request);
         let (group, name) = match named {
             Named::Name(name) => (self.group(), name),
             Named::Key(key) => (key.group(), key.name()),
@@ -53,17 +44,17 @@ impl Shared {
             Ok(endpoints) => endpoints,
             Err(error) => {
                 let error = error.into();
-                let observer = Observer::start(&self.hooks, &ServiceKey::new(group, name), &request, attempt);
+                let observer = Observer::start(&self.hooks, &ServiceKey::new(group, name), request, attempt);
                 observer.complete(|_| Completed::Discard { error: &error });
                 return Err(error);
             }
         };
         // Before anything is chosen by them.
         if let Some(propagation) = &self.propagation {
-            propagation.add_to(&mut request);
+            propagation.add_to(request);
         }
-        let observer = Observer::start(&self.hooks, endpoints.service(), &request, attempt);
-        Ok(Aim::Service(Aimed { request, form, observer, attempt }, endpoints))
+        let observer = Observer::start(&self.hooks, endpoints.service(), request, attempt);
+        Ok(Some((Aimed { form, observer, attempt }, endpoints)))
     }
 
     pub(super) fn is_for_service<B>(&self, request: &Request<B>) -> bool {

@@ -162,12 +162,13 @@ impl Ejector {
     }
 
     /// A call of the gate's generation has ended.
+    #[inline]
     pub(crate) fn ended(&self, endpoint: &Endpoint, gate: Gate, outcome: &Outcome, now: Instant) {
         if self.rules.is_none() {
             return;
         }
         let probing = gate.is_probing();
-        let count = |failed| endpoint.node().seat().count(failed, self.at(now));
+        let count = |failed| endpoint.node().seat().count(failed, || self.at(now));
         let input = match outcome {
             Outcome::Success { .. } => {
                 count(false);
@@ -192,6 +193,7 @@ impl Ejector {
         self.judge(endpoint, gate.generation, Input::Success, now);
     }
 
+    #[cold]
     fn judge(&self, endpoint: &Endpoint, generation: u16, input: Input, now: Instant) {
         let mut ledger = self.lock();
         // An ejection came between: what was before it counts no more.

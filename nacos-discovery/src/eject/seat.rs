@@ -59,9 +59,10 @@ impl Seat {
         self.record.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts a call; tells where too many failed.
-    pub(super) fn count(&self, failed: bool, at: u64) -> Option<Counts> {
-        self.rate.as_ref().and_then(|rate| rate.record(failed, at))
+    /// Counts a call that ended at this time of the ejector; tells where too many failed.
+    #[inline]
+    pub(super) fn count(&self, failed: bool, at: impl FnOnce() -> u64) -> Option<Counts> {
+        self.rate.as_ref().and_then(|rate| rate.record(failed, at()))
     }
 
     pub(super) fn forget_rate(&self) {

@@ -30,6 +30,7 @@ impl Estimate {
         self.word.store(0, Ordering::Relaxed);
     }
 
+    #[inline]
     pub(super) fn observe(&self, sample: f32, tick: u32, pace: &Pace) {
         let next = |before: u64| {
             let then = (before >> 32) as u32;

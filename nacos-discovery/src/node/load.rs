@@ -40,6 +40,7 @@ impl Load {
 
     /// Learns from how a call ended. One that failed counts as slow, however fast it failed: otherwise an instance that fails
     /// at once would attract the requests.
+    #[inline]
     pub(super) fn observe(&self, outcome: &Outcome, now: Instant, pace: &Pace) {
         let sample = match outcome {
             Outcome::Success { latency } => latency.as_secs_f32(),

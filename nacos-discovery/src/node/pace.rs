@@ -38,6 +38,7 @@ impl Pace {
     }
 
     /// A call ended now. At most one of each millisecond counts, so that threads do not fight for the word.
+    #[inline]
     pub(super) fn advance(&self, tick: u32, latency: Option<f32>) {
         let word = self.word.load(Ordering::Relaxed);
         let passed = passed((word >> 32) as u32, tick);

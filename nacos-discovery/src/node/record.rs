@@ -36,6 +36,7 @@ impl Node {
     }
 
     /// A call of this generation has ended.
+    #[inline]
     pub(crate) fn end(&self, endpoint: &Endpoint, generation: u16, outcome: &Outcome, now: Instant) {
         self.load.end();
         let gate = self.seat.gate();
@@ -56,6 +57,7 @@ impl Node {
     }
 
     /// A call of this generation got a good answer, whose rest may take as long as it likes. That is all a probe is for.
+    #[inline]
     pub(crate) fn answered(&self, endpoint: &Endpoint, generation: u16) {
         let gate = self.seat.gate();
         if gate.generation == generation && gate.is_probing() {

@@ -44,6 +44,7 @@ impl Picked {
 
     /// Tells that there is a good answer, whose rest may take long. A call that probes an ejected instance restores it by
     /// that; any other call is judged by its end alone.
+    #[inline]
     pub fn answered(&self) {
         self.endpoint.node().answered(&self.endpoint, self.generation);
     }
@@ -58,6 +59,7 @@ impl Picked {
         self.end(&outcome, now);
     }
 
+    #[inline]
     fn end(&mut self, outcome: &Outcome, now: Instant) {
         self.ended = true;
         self.endpoint.node().end(&self.endpoint, self.generation, outcome, now);

@@ -107,6 +107,7 @@ impl Directory {
     }
 
     /// As long as it is held, everything stays that was looked up with it.
+    #[inline]
     pub(crate) fn guard(&self) -> impl Guard + use<'_> {
         self.shared.services.guard()
     }

@@ -34,6 +34,8 @@ pub struct Endpoints {
     service: ServiceKey,
     settings: Arc<ServiceSettings>,
     current: ArcSwapOption<Snapshot>,
+    /// Whether there is a snapshot: set after the first one was stored, and read where nothing else of it is needed.
+    known: AtomicBool,
     builder: Mutex<Builder>,
     /// How many snapshots there were.
     published: watch::Sender<u64>,
@@ -75,6 +77,7 @@ impl Endpoints {
             service,
             settings,
             current: ArcSwapOption::empty(),
+            known: AtomicBool::new(false),
             builder,
             published: watch::Sender::new(0),
             ejector,
@@ -177,8 +180,9 @@ impl Endpoints {
 
     /// Whether a list has arrived, or nobody can tell one any longer.
     #[must_use]
+    #[inline]
     pub fn is_known(&self) -> bool {
-        self.current.load().is_some()
+        self.known.load(Ordering::Acquire)
     }
 
     /// Whether there is an instance that this request can go to, takes requests and is not among those tried, whatever is

@@ -10,8 +10,9 @@ pub(super) struct Named<'a> {
 
 impl<'a> Named<'a> {
     /// A blank group is the default one.
+    #[inline]
     pub(super) fn new(group: &'a str, name: &'a str) -> Self {
-        let group = if group.trim().is_empty() { DEFAULT_GROUP } else { group };
+        let group = if group.trim_start().is_empty() { DEFAULT_GROUP } else { group };
         Self { group, name }
     }
 

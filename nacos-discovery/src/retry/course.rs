@@ -106,7 +106,7 @@ where
     B::Error: Into<BoxError>,
 {
     /// The course and its first attempt. `client` is ready; before the second one it is asked again.
-    pub(super) fn begin(client: S, request: Request<B>, scope: Scope) -> (Self, S::Future) {
+    pub(super) fn begin(client: S, request: Request<B>, scope: Scope) -> (Box<Self>, S::Future) {
         let began = Instant::now();
         scope.budget().request(began);
         let (head, body) = request.into_parts();
@@ -121,7 +121,8 @@ where
         let tried_before = tried.len();
         let rounds = settings.same_node_retries();
         let attempt = Attempt::FIRST;
-        let mut course = Self { client, head, body, scope, marked, attempt, began, tried, tried_before, rounds };
+        let course = Self { client, head, body, scope, marked, attempt, began, tried, tried_before, rounds };
+        let mut course = Box::new(course);
         let request = course.request();
         let future = course.client.call(request);
         (course, future)

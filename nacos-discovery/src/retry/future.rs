@@ -25,10 +25,11 @@ pin_project! {
     {
         #[pin]
         step: Step<S::Future>,
-        // `None` if there is one attempt whatever comes.
-        course: Option<Course<S, B>>,
+        // `None` if there is one attempt whatever comes. What is large stands elsewhere: a future is moved several times before
+        // it is polled.
+        course: Option<Box<Course<S, B>>>,
         // What the last attempt that went to an instance ended with, until the next one has gone to another.
-        held: Option<Result<S::Response, BalanceError>>,
+        held: Option<Box<Result<S::Response, BalanceError>>>,
         // The rest of an answer that nobody wants.
         drain: Option<Drain>,
     }
@@ -53,7 +54,7 @@ where
         Self { step: Step::Calling { future }, course: None, held: None, drain: None }
     }
 
-    pub(super) const fn repeating(future: S::Future, course: Course<S, B>) -> Self {
+    pub(super) const fn repeating(future: S::Future, course: Box<Course<S, B>>) -> Self {
         Self { step: Step::Calling { future }, course: Some(course), held: None, drain: None }
     }
 }
@@ -87,7 +88,7 @@ where
                     let Some(course) = this.course else { return polled };
                     if this.held.is_some() && course.has_reached() {
                         *this.drain =
-                            this.held.take().and_then(Result::ok).map(Response::into_body).and_then(Drain::begin);
+                            this.held.take().and_then(|held| held.ok()).map(Response::into_body).and_then(Drain::begin);
                     }
                     if this.drain.as_mut().is_some_and(|drain| drain.poll(cx).is_ready()) {
                         *this.drain = None;
@@ -96,10 +97,10 @@ where
                     if let Some(held) = this.held.take() {
                         // This attempt went to nobody: the one before says more.
                         course.give_up();
-                        return Poll::Ready(held);
+                        return Poll::Ready(*held);
                     }
                     let Some(pause) = course.after(&result) else { return Poll::Ready(result) };
-                    *this.held = Some(result);
+                    *this.held = Some(Box::new(result));
                     Step::before_next(pause, course.until_deadline())
                 }
                 StepProjection::Pausing { pause } => {
@@ -121,7 +122,7 @@ where
                         None => {
                             course.give_up();
                             let held = this.held.take();
-                            return Poll::Ready(held.expect("it is held until the next attempt has begun"));
+                            return Poll::Ready(*held.expect("it is held until the next attempt has begun"));
                         }
                     }
                 }

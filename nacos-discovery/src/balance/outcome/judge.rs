@@ -58,6 +58,7 @@ impl Judge {
     }
 
     /// What the head of an answer means.
+    #[inline]
     pub(in crate::balance) fn head(&self, status: StatusCode, headers: &HeaderMap) -> Expected {
         let known = self.experts().find_map(|expert| expert.reply(status, headers));
         if let Some(reply) = known {

@@ -52,13 +52,14 @@ impl Addressing {
         request: &'a Request<B>,
     ) -> Result<Destination<'a>, BadTarget> {
         let uri = request.uri();
+        let place = Place::of(uri);
         let service = match request.extensions().get::<ServiceKey>() {
             Some(key) => Some(Named::Key(key)),
-            None => self.named_by(uri)?,
+            None => self.named_by(uri, place.host)?,
         };
         let Some(service) = service else { return Ok(Destination::Elsewhere) };
         // It would be lost with the authority that it belongs to.
-        if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        if place.has_user_info {
             return Err(BadTarget::UserInfo { uri: shown(uri) });
         }
         if request.method() == Method::CONNECT && uri.scheme().is_none() {
@@ -71,13 +72,13 @@ impl Addressing {
     }
 
     /// The service that the URI names, or the only one.
-    fn named_by<'a>(&'a self, uri: &'a Uri) -> Result<Option<Named<'a>>, BadTarget> {
-        let host = uri.host().unwrap_or_default();
-        if host.is_empty() && (is_lb(uri) || self.bound.is_none()) {
+    fn named_by<'a>(&'a self, uri: &Uri, host: &'a str) -> Result<Option<Named<'a>>, BadTarget> {
+        let is_lb = is_lb(uri);
+        if host.is_empty() && (is_lb || self.bound.is_none()) {
             // Nobody could send it anywhere: it says neither a service nor a host.
             return Err(BadTarget::NoService { uri: shown(uri) });
         }
-        if is_lb(uri) {
+        if is_lb {
             return Ok(Some(self.aliases.get(host).map_or(Named::Name(host), ServiceRef::named)));
         }
         Ok(self.bound.as_ref().map(ServiceRef::named).or_else(|| self.known(host)))
@@ -95,6 +96,26 @@ impl Addressing {
             let is_name = self.predicate.as_ref().is_some_and(|predicate| predicate(host));
             is_name.then_some(Named::Name(host))
         })
+    }
+}
+
+/// What counts of the authority of a URI.
+struct Place<'a> {
+    /// Empty if there is none.
+    host: &'a str,
+    has_user_info: bool,
+}
+
+impl<'a> Place<'a> {
+    fn of(uri: &'a Uri) -> Self {
+        let Some(authority) = uri.authority() else { return Self { host: "", has_user_info: false } };
+        let text = authority.as_str();
+        // The name of a service is all of it: one look at each letter is enough then.
+        if text.bytes().any(|byte| matches!(byte, b'@' | b':')) {
+            Self { host: authority.host(), has_user_info: text.contains('@') }
+        } else {
+            Self { host: text, has_user_info: false }
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub(in crate::balance) enum Form {
 
 impl Form {
     /// `None` for a scheme that cannot be spoken with an instance.
+    #[inline]
     pub(in crate::balance) fn of(uri: &Uri) -> Option<Self> {
         const FORMS: [(&str, Form); 5] =
             [("lb", Form::Any), ("http", Form::Http), ("https", Form::Https), ("ws", Form::Ws), ("wss", Form::Wss)];
@@ -28,10 +29,13 @@ impl Form {
 
     /// The scheme to speak with an instance whose own is `http` or `https`: an instance with TLS turns `http` into `https`
     /// and `ws` into `wss`.
+    #[inline]
     pub(in crate::balance) fn scheme(self, of_instance: &Scheme) -> Scheme {
-        let websocket = matches!(self, Self::Ws | Self::Wss);
+        if !matches!(self, Self::Ws | Self::Wss) {
+            return of_instance.clone();
+        }
         let name = if *of_instance == Scheme::HTTPS { "wss" } else { "ws" };
-        if websocket { name.parse().expect("two schemes of letters only") } else { of_instance.clone() }
+        name.parse().expect("two schemes of letters only")
     }
 
     /// The scheme that it asks for, as text: that of the instance if it asks for none.

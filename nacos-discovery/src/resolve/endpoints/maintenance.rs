@@ -134,6 +134,8 @@ impl Endpoints {
             }
             _ => snapshot,
         };
-        self.current.swap(Some(Arc::new(snapshot)))
+        let before = self.current.swap(Some(Arc::new(snapshot)));
+        self.known.store(true, Ordering::Release);
+        before
     }
 }
