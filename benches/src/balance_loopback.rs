@@ -28,7 +28,7 @@ const COLUMNS: [&str; 6] = ["/s", "times the rate alone", "lower quartile", "upp
 
 /// Requests per second: the client alone and below the layers, in turns.
 pub(crate) async fn run(scale: Scale) -> Result<Matrix, Failure> {
-    let rounds = scale.of(300, 5);
+    let rounds = scale.of(120, 5);
     let title = format!(
         "Small requests on loopback, {IN_FLIGHT} in flight, medians of {rounds} rounds of {SLICE} each; rates beside \
          those of the same round, processor time of client and server for each request"
@@ -64,10 +64,11 @@ pub(crate) async fn run(scale: Scale) -> Result<Matrix, Failure> {
 }
 
 /// Each with its target; the first one is what the others are compared with.
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 5] = [
     ("hyper-util's client alone", "–"),
     ("the same once more, which shows what chance does", "–"),
     ("`BalanceLayer`", "≥ 0.98 times the rate alone"),
+    ("`BalanceLayer` with `writing_host`", "≥ 0.98 times the rate alone"),
     ("`RetryNextLayer` on `BalanceLayer` (`Discovery::http`)", "–"),
 ];
 
@@ -75,6 +76,7 @@ struct Contenders {
     alone: HyperClient<Empty<Bytes>>,
     again: HyperClient<Empty<Bytes>>,
     balanced: Balance<HyperClient<Empty<Bytes>>>,
+    writing: Balance<HyperClient<Empty<Bytes>>>,
     repeating: HyperBalanced<Empty<Bytes>>,
     /// Names the server.
     direct: Uri,
@@ -89,6 +91,7 @@ impl Contenders {
             alone: settings.build(),
             again: settings.build(),
             balanced: layer.layer(settings.build()),
+            writing: layer.clone().writing_host().layer(settings.build()),
             repeating: HyperBalanced::new(&settings, layer),
             direct: format!("http://{}/v1/orders/7", server.http()).parse()?,
             named: "lb://orders/v1/orders/7".parse()?,
@@ -102,6 +105,7 @@ impl Contenders {
             0 => all(&self.alone, &self.direct, once).await?,
             1 => all(&self.again, &self.direct, once).await?,
             2 => all(&self.balanced, &self.named, once).await?,
+            3 => all(&self.writing, &self.named, once).await?,
             _ => all(&self.repeating, &self.named, repeated).await?,
         }
         let rate = SLICE as f64 / start.elapsed().as_secs_f64();

@@ -1,6 +1,7 @@
 //! Requests through the balancer to servers that speak HTTP, and the forms in which they name services.
 
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -10,19 +11,22 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::routing::any;
 use bytes::Bytes;
+use http::header::HOST;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use nacos_client::{Instance, ServiceKey};
-use nacos_discovery::adapters::hyper::HyperSettings;
+use nacos_discovery::adapters::hyper::{HyperBalanced, HyperSettings};
 use nacos_discovery::{
     AddressFamily, BadTarget, BalanceError, BalanceLayer, CallInfo, Completed, ConsistentHash, Directory, Downgrade,
     ForwardedHeaders, HashOn, Hooks, HostHeader, NoInstanceReason, ServedBy, ServiceSettings, Tracked,
     TransportFailure,
 };
 use nacos_tests::wait::{in_time, wait_until};
-use tokio::net::TcpListener;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufStream};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tower_layer::Layer;
 
 use crate::balancing_support::*;
@@ -128,6 +132,67 @@ async fn the_server_sees_the_name_of_the_service_where_the_settings_want_it() {
     let directory = serving(settings, &[ServiceKey::new("", ORDERS)], address);
     let service = BalanceLayer::new(&directory).layer(HyperSettings::default().build::<String>());
     assert_eq!(asked(&service, get("/")).await, ["/", ORDERS, ORDERS, "http"]);
+}
+
+/// The heads of requests as they came over the wire, each answered with nothing.
+async fn heads() -> (SocketAddr, UnboundedReceiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    let (tell, told) = unbounded_channel();
+    tokio::spawn(async move {
+        while let Ok((tcp, _)) = listener.accept().await {
+            tokio::spawn(answering(tcp, tell.clone()));
+        }
+    });
+    (address, told)
+}
+
+async fn answering(tcp: TcpStream, tell: UnboundedSender<String>) -> io::Result<()> {
+    let mut tcp = BufStream::new(tcp);
+    let mut head = String::new();
+    while tcp.read_line(&mut head).await? > 0 {
+        if head.ends_with("\r\n\r\n") {
+            // The test may have ended.
+            let _ = tell.send(std::mem::take(&mut head));
+            tcp.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await?;
+            tcp.flush().await?;
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn sc20_a_host_that_the_layer_writes_is_what_the_client_writes_by_itself() {
+    let (address, mut heads) = heads().await;
+    let directory = listing(ServiceSettings::default(), [Instance::new(address)]);
+    let layer = BalanceLayer::new(&directory);
+    let client = HyperSettings::default().build::<String>();
+    let from = |uri: &str| http::Request::get(uri).header("x-tenant", "blue").body(String::new()).expect("a URI");
+    let named = || from("lb://Order_Service/a?b");
+
+    in_time("an answer", send(&client, from(&format!("http://{address}/a?b")))).await.expect("a server");
+    let by_client = in_time("a head", heads.recv()).await.expect("it was asked");
+    in_time("an answer", send(&layer.layer(client.clone()), named())).await.expect("a server");
+    assert_eq!(in_time("a head", heads.recv()).await.as_ref(), Some(&by_client));
+    let writing = layer.clone().writing_host();
+    in_time("an answer", send(&writing.layer(client.clone()), named())).await.expect("a server");
+    assert_eq!(in_time("a head", heads.recv()).await.as_ref(), Some(&by_client));
+    let whole = HyperBalanced::new(&HyperSettings::default(), &layer);
+    in_time("an answer", whole.request(named())).await.expect("a server");
+    assert_eq!(in_time("a head", heads.recv()).await.as_ref(), Some(&by_client));
+
+    let below = Router::new().fallback(any(echo));
+    let plain = || http::Request::get("lb://Order_Service/").body(Body::empty()).expect("a URI");
+    let host = async |layer: &BalanceLayer, request| {
+        let response = send(&layer.layer(below.clone()), request).await.expect("it is balanced");
+        let body = response.into_body().collect().await.expect("a whole body").to_bytes();
+        std::str::from_utf8(&body).expect("text").lines().nth(1).expect("a host").to_owned()
+    };
+    assert_eq!(host(&layer, plain()).await, "-", "it is left to the client");
+    assert_eq!(host(&writing, plain()).await, address.to_string());
+    let mut own = plain();
+    own.headers_mut().insert(HOST, HeaderValue::from_static("shop.example"));
+    assert_eq!(host(&writing, own).await, "shop.example", "the caller's own stays");
 }
 
 #[tokio::test]
@@ -324,7 +389,7 @@ async fn a_request_for_tls_never_goes_to_an_instance_without_it_unless_that_is_a
 
 #[tokio::test]
 async fn where_the_only_instance_with_tls_is_ejected_the_error_says_so() {
-    let client = Strict::new(8, async |_| Err::<Response<String>, _>(std::io::ErrorKind::ConnectionReset.into()));
+    let client = Strict::new(8, async |_| Err::<Response<String>, _>(io::ErrorKind::ConnectionReset.into()));
     let service = BalanceLayer::new(listing(ServiceSettings::default(), mixed())).hosts([ORDERS]).layer(client);
     // Five failures in a row eject, by default.
     for _ in 0..5 {

@@ -1,8 +1,9 @@
 use http::Request;
+use http::header::HOST;
 use tracing::{Level, Span, trace_span};
 
 use super::observe::{Completed, Observer};
-use super::rewrite::rewrite;
+use super::rewrite::{add, rewrite};
 use super::running::Running;
 use super::target::Form;
 use super::{BadTarget, BalanceError, hash_key};
@@ -16,6 +17,7 @@ pub(super) struct Aimed {
     pub(super) form: Form,
     pub(super) observer: Observer,
     pub(super) attempt: u32,
+    pub(super) writes_host: bool,
 }
 
 impl Aimed {
@@ -37,6 +39,9 @@ impl Aimed {
         };
         let span = self.span(endpoints, &picked, route.as_ref());
         rewrite(request, self.form, picked.target(), endpoints);
+        if self.writes_host {
+            add(request, HOST, picked.endpoint().host().cloned());
+        }
         self.observer.selected(picked.endpoint());
         Ok(Running::new(picked, self.observer, span, endpoints.settings().completion()))
     }

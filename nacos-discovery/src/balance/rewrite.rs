@@ -32,7 +32,7 @@ pub(super) fn rewrite<B>(request: &mut Request<B>, form: Form, target: &Target, 
 }
 
 /// Unless it is there already.
-fn add<B>(request: &mut Request<B>, name: HeaderName, value: Option<HeaderValue>) {
+pub(super) fn add<B>(request: &mut Request<B>, name: HeaderName, value: Option<HeaderValue>) {
     if let (Entry::Vacant(vacant), Some(value)) = (request.headers_mut().entry(name), value) {
         vacant.insert(value);
     }

@@ -23,6 +23,8 @@ pub(super) struct Shared {
     pub(super) judge: Judge,
     /// What goes on from the request that is being handled.
     pub(super) propagation: Option<Propagation>,
+    /// Whether the `Host` header of an instance is written here, not by the client below.
+    pub(super) writes_host: bool,
 }
 
 impl Shared {
@@ -54,7 +56,8 @@ impl Shared {
             propagation.add_to(request);
         }
         let observer = Observer::start(&self.hooks, endpoints.service(), request, attempt);
-        Ok(Some((Aimed { form, observer, attempt }, endpoints)))
+        let writes_host = self.writes_host;
+        Ok(Some((Aimed { form, observer, attempt, writes_host }, endpoints)))
     }
 
     pub(super) fn is_for_service<B>(&self, request: &Request<B>) -> bool {

@@ -1,6 +1,7 @@
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use http::HeaderValue;
 use http::uri::{Authority, Scheme};
 
 use super::Node;
@@ -23,6 +24,14 @@ impl Target {
     pub const fn new(scheme: Scheme, authority: Authority) -> Self {
         Self { scheme, authority }
     }
+
+    /// The `Host` header of a request to it: without the port where that is the one of the scheme.
+    fn host(&self) -> Option<HeaderValue> {
+        let usual = if self.scheme == Scheme::HTTPS { 443 } else { 80 };
+        let is_usual = self.authority.port_u16() == Some(usual);
+        let host = if is_usual { self.authority.host() } else { self.authority.as_str() };
+        HeaderValue::from_str(host).ok()
+    }
 }
 
 /// One instance that requests can go to: as the newest list has it, with what this process knows of it from its own calls.
@@ -32,6 +41,8 @@ pub struct Endpoint {
     target: Target,
     node: Arc<Node>,
     locality: Locality,
+    /// Made by the first request that needs it.
+    host: OnceLock<Option<HeaderValue>>,
 }
 
 /// Whether an instance is where this process is.
@@ -44,7 +55,7 @@ pub(crate) enum Locality {
 
 impl Endpoint {
     pub(crate) const fn new(instance: ServiceInstance, target: Target, node: Arc<Node>, locality: Locality) -> Self {
-        Self { instance, target, node, locality }
+        Self { instance, target, node, locality, host: OnceLock::new() }
     }
 
     /// Whether it is in another cluster than the preferred one.
@@ -63,6 +74,11 @@ impl Endpoint {
     #[must_use]
     pub const fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// The `Host` header of a request to it. `None` if no header can hold it.
+    pub(crate) fn host(&self) -> Option<&HeaderValue> {
+        self.host.get_or_init(|| self.target.host()).as_ref()
     }
 
     /// Calls of this process that have not ended.
@@ -94,5 +110,25 @@ impl Endpoint {
 
     pub(crate) const fn node(&self) -> &Arc<Node> {
         &self.node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sc20_the_host_has_a_port_unless_it_is_the_one_of_the_scheme() {
+        for (scheme, authority, host) in [
+            (Scheme::HTTP, "10.0.0.1:8080", "10.0.0.1:8080"),
+            (Scheme::HTTP, "10.0.0.1:80", "10.0.0.1"),
+            (Scheme::HTTP, "10.0.0.1:443", "10.0.0.1:443"),
+            (Scheme::HTTPS, "[2001:db8::1]:443", "[2001:db8::1]"),
+            (Scheme::HTTPS, "[2001:db8::1]:80", "[2001:db8::1]:80"),
+            (Scheme::HTTP, "orders.example", "orders.example"),
+        ] {
+            let target = Target::new(scheme, authority.parse().unwrap());
+            assert_eq!(target.host().unwrap(), host, "{authority}");
+        }
     }
 }

@@ -35,7 +35,8 @@ where
     /// [`crate::RetrySettings`] of their service.
     #[must_use]
     pub fn new(settings: &HyperSettings, layer: &BalanceLayer) -> Self {
-        Self { service: RetryNextLayer::above(layer).layer(layer.layer(settings.build())) }
+        let layer = if settings.is_http2() { layer.clone() } else { layer.clone().writing_host() };
+        Self { service: RetryNextLayer::above(&layer).layer(layer.layer(settings.build())) }
     }
 
     /// Sends a request to an instance, and waits for the head of the response.

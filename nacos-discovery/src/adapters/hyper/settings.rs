@@ -62,6 +62,10 @@ impl HyperSettings {
         self
     }
 
+    pub(super) const fn is_http2(&self) -> bool {
+        self.http2
+    }
+
     /// A client without TLS.
     #[must_use]
     pub fn build<B>(&self) -> HyperClient<B>
