@@ -98,7 +98,7 @@ where
                     held.send(arrived)
                 }
                 StateProjection::Calling { future, running, host } => {
-                    let entered = running.as_ref().map(Running::enter);
+                    let entered = running.as_ref().and_then(Running::enter);
                     let result = ready!(future.poll(cx));
                     drop(entered);
                     return Poll::Ready(match result {

@@ -17,7 +17,8 @@ pub(super) struct Running {
     // Dropped in this order.
     picked: Picked,
     observer: Observer,
-    span: Span,
+    /// `None` where nobody listens: what a call carries along is moved several times.
+    span: Option<Box<Span>>,
     started: Instant,
     /// When the head of the answer was there; until then the same.
     head: Instant,
@@ -27,13 +28,14 @@ pub(super) struct Running {
 impl Running {
     #[inline]
     pub(super) fn new(picked: Picked, observer: Observer, span: Span, completion: Completion) -> Self {
+        let span = (!span.is_disabled()).then(|| Box::new(span));
         let started = Instant::now();
         Self { picked, observer, span, started, head: started, completion }
     }
 
     #[inline]
-    pub(super) fn enter(&self) -> Entered<'_> {
-        self.span.enter()
+    pub(super) fn enter(&self) -> Option<Entered<'_>> {
+        self.span.as_deref().map(Span::enter)
     }
 
     pub(super) const fn completion(&self) -> Completion {
@@ -93,7 +95,7 @@ impl Running {
     fn finish(self, outcome: Outcome, now: Instant, error: Option<&(dyn Error + 'static)>) {
         let Self { picked, observer, span, .. } = self;
         picked.finish_at(outcome, now);
-        if !span.is_disabled() {
+        if let Some(span) = &span {
             span.record("outcome", tracing::field::debug(&outcome));
         }
         observer.complete(|status| match (outcome, status) {
