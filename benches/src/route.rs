@@ -17,38 +17,41 @@ struct Row {
     name: &'static str,
     rules: Option<RouteRules>,
     request: Request<()>,
-    target: &'static str,
 }
 
-/// Time and allocations of a pick, by what the request makes of the rules.
+/// Time and allocations of a pick, by what the request makes of the rules, and how much of the time is theirs.
 pub(crate) fn run(scale: Scale) -> Result<Vec<Matrix>, Failure> {
     let sizes = scale.of(vec![10, 100, 1_000], vec![10]);
     let columns: Vec<String> = sizes.iter().map(|size| format!("{size} instances")).collect();
     let mut times = Matrix::new("`Endpoints::pick` by ten rules on three labels, one thread, in ns", columns.clone());
+    let mut added = Matrix::new("What ten rules add to a pick without rules, in ns", columns.clone());
     let mut counts = Matrix::new("Allocations of a pick by rules", columns);
+    let mut measured = |row: &Row| {
+        let seen = sizes.iter().map(|size| measure(row, *size, scale)).collect::<Result<Vec<_>, _>>()?;
+        let (time, count): (Vec<_>, Vec<_>) = seen.into_iter().unzip();
+        times.push(row.name, time.clone(), "–");
+        counts.push(row.name, count, "0");
+        Ok::<_, Failure>(time)
+    };
+    let without = measured(&Row { name: "No rules", rules: None, request: request(&[])? })?;
     for row in rows()? {
-        let seen = sizes.iter().map(|size| measure(&row, *size, scale)).collect::<Result<Vec<_>, _>>()?;
-        times.push(row.name, seen.iter().map(|seen| seen.0).collect::<Vec<_>>(), row.target);
-        counts.push(row.name, seen.iter().map(|seen| seen.1).collect::<Vec<_>>(), "0");
+        let with = measured(&row)?;
+        added.push(row.name, with.iter().zip(&without).map(|(with, without)| with - without), "≤ 200");
     }
-    Ok(vec![times, counts])
+    Ok(vec![times, added, counts])
 }
 
 fn rows() -> Result<Vec<Row>, Failure> {
-    let row = |name, rules: &Option<RouteRules>, headers: &[(&str, &str)]| {
-        let request = request("/orders/17?page=2", headers)?;
-        let target = if rules.is_some() { "≤ 200" } else { "–" };
-        Ok(Row { name, rules: rules.clone(), request, target })
+    let row = |name, rules: &RouteRules, headers: &[(&str, &str)]| {
+        Ok(Row { name, rules: Some(rules.clone()), request: request(headers)? })
     };
-    let none = None;
-    let sticky = Some(ten_rules(canary().when_header("x-user", Test::Present).sticky_by(Subject::header("x-user"))));
-    let random = Some(ten_rules(canary().when_header("x-user", Test::Present)));
+    let sticky = ten_rules(canary().when_header("x-user", Test::Present).sticky_by(Subject::header("x-user")));
+    let random = ten_rules(canary().when_header("x-user", Test::Present));
     let named =
         Rule::new("named").when_header("x-user", Test::Present).to(Destination::label_from("version", Subject::header("x-label")));
-    let named = Some(ten_rules(named));
+    let named = ten_rules(named);
     let user = ("x-user", "7f3b9a52-user");
     [
-        row("No rules", &none, &[]),
         row("The first rule applies", &sticky, &[("x-version", "v2")]),
         row("The last applies, its share drawn by a header", &sticky, &[user]),
         row("The last applies, its share drawn at random", &random, &[user]),
@@ -83,8 +86,8 @@ fn canary() -> Rule {
     Rule::new("canary").share(10.0, Label::new("version", "v2")).share(90.0, Destination::Baseline)
 }
 
-/// With the headers that most requests have.
-fn request(uri: &str, headers: &[(&str, &str)]) -> Result<Request<()>, Failure> {
+/// With the headers that most requests have, and these.
+fn request(headers: &[(&str, &str)]) -> Result<Request<()>, Failure> {
     let usual = [
         ("host", "order-service"),
         ("accept", "application/json"),
@@ -94,7 +97,7 @@ fn request(uri: &str, headers: &[(&str, &str)]) -> Result<Request<()>, Failure> 
         ("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"),
     ];
     let headers = usual.iter().chain(headers);
-    Ok(headers.fold(Request::get(uri), |request, (name, value)| request.header(*name, *value)).body(())?)
+    Ok(headers.fold(Request::get("/orders/17?page=2"), |request, (name, value)| request.header(*name, *value)).body(())?)
 }
 
 fn measure(row: &Row, size: u16, scale: Scale) -> Result<(f64, f64), Failure> {

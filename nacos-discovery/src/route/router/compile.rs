@@ -5,13 +5,19 @@ use std::collections::HashMap;
 use super::labels::Labels;
 use super::planned::{PlannedGoal, PlannedRule, Sticky};
 use super::shares::{Hundredths, Shares, Sum};
+use super::watched_headers::WatchedHeaders;
 use super::{Miss, limits, reads};
 use crate::pick::{FNV_BASIS, fnv};
 use crate::route::error::{At, Problem};
 use crate::route::{Destination, RouteError, Rule, WeightedDestination};
 
 /// All rules of a service.
-pub(super) fn rules(at: &At<'_>, rules: &[Rule], labels: &mut Labels) -> Result<Vec<PlannedRule>, RouteError> {
+pub(super) fn rules(
+    at: &At<'_>,
+    rules: &[Rule],
+    labels: &mut Labels,
+    watched: &mut WatchedHeaders,
+) -> Result<Vec<PlannedRule>, RouteError> {
     if rules.len() > limits::RULES {
         return Err(at.fails(Problem::TooMany { what: "rules", limit: limits::RULES }));
     }
@@ -22,7 +28,7 @@ pub(super) fn rules(at: &At<'_>, rules: &[Rule], labels: &mut Labels) -> Result<
         if let Some(first) = names.insert(&one.name, index) {
             return Err(at.key("name").fails(Problem::NameTwice { name: one.name.clone(), first }));
         }
-        rule(&at, one, labels)
+        rule(&at, one, labels, watched)
     });
     rules.collect()
 }
@@ -37,14 +43,20 @@ fn name(at: &At<'_>, name: &str) -> Result<(), RouteError> {
     Ok(())
 }
 
-fn rule(at: &At<'_>, rule: &Rule, labels: &mut Labels) -> Result<PlannedRule, RouteError> {
+fn rule(
+    at: &At<'_>,
+    rule: &Rule,
+    labels: &mut Labels,
+    watched: &mut WatchedHeaders,
+) -> Result<PlannedRule, RouteError> {
     if rule.when.len() > limits::CONDITIONS {
         return Err(at.key("when").fails(Problem::TooMany { what: "conditions", limit: limits::CONDITIONS }));
     }
-    let when = rule.when.iter().enumerate().map(|(index, one)| reads::condition(&at.key("when").entry(index), one));
+    let when =
+        rule.when.iter().enumerate().map(|(index, one)| reads::condition(&at.key("when").entry(index), one, watched));
     let when = when.collect::<Result<_, _>>()?;
-    let to = destinations(&at.key("to"), &rule.to, labels)?;
-    let sticky = rule.sticky.as_ref().map(|subject| reads::taken(&at.key("sticky"), subject)).transpose()?;
+    let to = destinations(&at.key("to"), &rule.to, labels, watched)?;
+    let sticky = rule.sticky.as_ref().map(|subject| reads::taken(&at.key("sticky"), subject, watched)).transpose()?;
     let miss = match &rule.miss {
         crate::route::Miss::Baseline => Miss::Baseline,
         crate::route::Miss::Fail => Miss::Fail,
@@ -60,6 +72,7 @@ fn destinations(
     at: &At<'_>,
     to: &[WeightedDestination],
     labels: &mut Labels,
+    watched: &mut WatchedHeaders,
 ) -> Result<Shares<PlannedGoal>, RouteError> {
     if to.len() > limits::DESTINATIONS {
         return Err(at.fails(Problem::TooMany { what: "destinations", limit: limits::DESTINATIONS }));
@@ -72,7 +85,7 @@ fn destinations(
         }
         let share = Hundredths::of(one.percent)
             .ok_or_else(|| at.key("percent").fails(Problem::Percent { percent: one.percent.to_string() }))?;
-        planned.push((share, goal(&at, &one.destination, labels)?));
+        planned.push((share, goal(&at, &one.destination, labels, watched)?));
     }
     let sum = Sum::of(planned.iter().map(|(share, _)| *share));
     let Some((_, last)) = planned.pop() else { return Err(at.fails(Problem::NoDestination)) };
@@ -82,13 +95,18 @@ fn destinations(
     Ok(Shares::new(planned, last))
 }
 
-fn goal(at: &At<'_>, destination: &Destination, labels: &mut Labels) -> Result<PlannedGoal, RouteError> {
+fn goal(
+    at: &At<'_>,
+    destination: &Destination,
+    labels: &mut Labels,
+    watched: &mut WatchedHeaders,
+) -> Result<PlannedGoal, RouteError> {
     Ok(match destination {
         Destination::Baseline => PlannedGoal::Baseline,
         Destination::Label(label) => PlannedGoal::Fixed(labels.fix(&at.key("label"), label)?),
         Destination::LabelFrom { key, subject } => {
             let at = at.key("label-from");
-            let from = reads::taken(&at, subject)?;
+            let from = reads::taken(&at, subject, watched)?;
             PlannedGoal::Taken { key: labels.take(&at.key("key"), key)?, from }
         }
     })

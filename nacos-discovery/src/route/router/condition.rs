@@ -2,7 +2,7 @@ use http::Method;
 
 use super::matcher::Matcher;
 use super::reader::Reader;
-use crate::route::RequestHead;
+use super::sight::Sight;
 
 /// A condition, ready to be asked.
 #[derive(Debug)]
@@ -13,10 +13,10 @@ pub(super) enum PlannedCondition {
 }
 
 impl PlannedCondition {
-    pub(super) fn holds(&self, head: &RequestHead<'_>) -> bool {
+    pub(super) fn holds(&self, sight: &Sight<'_>) -> bool {
         match self {
-            Self::Methods(methods) => methods.contains(head.method),
-            Self::Value(reader, matcher) => reader.any(head, |value| matcher.holds(value)),
+            Self::Methods(methods) => methods.contains(sight.head.method),
+            Self::Value(reader, matcher) => reader.any(sight, |value| matcher.holds(value)),
         }
     }
 }

@@ -1,4 +1,4 @@
-use regex_lite::Regex;
+use super::expression::Expression;
 
 /// A test, ready to be asked. Values come as the bytes that were sent; a value that is no UTF-8 is there, and nothing else.
 #[derive(Debug)]
@@ -8,7 +8,7 @@ pub(super) enum Matcher {
     Any(Vec<String>),
     Prefix(String),
     /// Of the whole value.
-    Regex(Regex),
+    Regex(Expression),
     Present,
 }
 
@@ -18,7 +18,7 @@ impl Matcher {
             Self::Exact(text) => text.as_bytes() == value,
             Self::Any(texts) => texts.binary_search_by(|text| text.as_bytes().cmp(value)).is_ok(),
             Self::Prefix(text) => value.starts_with(text.as_bytes()) && std::str::from_utf8(value).is_ok(),
-            Self::Regex(expression) => std::str::from_utf8(value).is_ok_and(|text| expression.is_match(text)),
+            Self::Regex(expression) => expression.is_match(value),
             Self::Present => true,
         }
     }

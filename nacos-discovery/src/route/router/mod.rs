@@ -4,9 +4,11 @@
 mod compile;
 mod condition;
 mod cookies;
+mod expression;
 mod labels;
 mod limits;
 mod matcher;
+mod parts;
 mod planned;
 mod query;
 mod reader;
@@ -15,6 +17,8 @@ mod route;
 #[expect(clippy::module_inception, reason = "the type that the module is there for")]
 mod router;
 mod shares;
+mod sight;
+mod watched_headers;
 mod ways;
 
 pub(crate) use route::{Goal, Miss, Route};

@@ -1,9 +1,9 @@
 use super::condition::PlannedCondition;
 use super::reader::Reader;
 use super::shares::Shares;
+use super::sight::Sight;
 use super::{Goal, Miss, Route, Ways};
 use crate::pick::{fnv, mix};
-use crate::route::RequestHead;
 
 /// A rule, ready to be asked.
 #[derive(Debug)]
@@ -32,34 +32,34 @@ pub(super) struct Sticky {
 }
 
 impl PlannedRule {
-    pub(super) fn applies(&self, head: &RequestHead<'_>) -> bool {
-        self.when.iter().all(|condition| condition.holds(head))
+    pub(super) fn applies(&self, sight: &Sight<'_>) -> bool {
+        self.when.iter().all(|condition| condition.holds(sight))
     }
 
-    pub(super) fn route<'a>(&'a self, head: &RequestHead<'a>, draw: impl FnOnce() -> u64) -> Route<'a> {
-        let goal = self.to.drawn(|| self.sticky_draw(head).unwrap_or_else(draw)).goal(head);
+    pub(super) fn route<'a>(&'a self, sight: &Sight<'a>, draw: impl FnOnce() -> u64) -> Route<'a> {
+        let goal = self.to.drawn(|| self.sticky_draw(sight).unwrap_or_else(draw)).goal(sight);
         Route { rule: Some(&self.name), goal, miss: self.miss }
     }
 
-    pub(super) fn ways<'a>(&'a self, head: &RequestHead<'a>) -> Ways<'a> {
-        let goals = match self.sticky_draw(head) {
-            Some(draw) => vec![(100.0, self.to.drawn(|| draw).goal(head))],
-            None => self.to.all().map(|(percent, planned)| (percent, planned.goal(head))).collect(),
+    pub(super) fn ways<'a>(&'a self, sight: &Sight<'a>) -> Ways<'a> {
+        let goals = match self.sticky_draw(sight) {
+            Some(draw) => vec![(100.0, self.to.drawn(|| draw).goal(sight))],
+            None => self.to.all().map(|(percent, planned)| (percent, planned.goal(sight))).collect(),
         };
         Ways { rule: Some(&self.name), goals, miss: self.miss }
     }
 
-    fn sticky_draw(&self, head: &RequestHead<'_>) -> Option<u64> {
-        self.sticky.as_ref().and_then(|one| one.draw(head))
+    fn sticky_draw(&self, sight: &Sight<'_>) -> Option<u64> {
+        self.sticky.as_ref().and_then(|one| one.draw(sight))
     }
 }
 
 impl PlannedGoal {
-    fn goal<'a>(&'a self, head: &RequestHead<'a>) -> Goal<'a> {
+    fn goal<'a>(&'a self, sight: &Sight<'a>) -> Goal<'a> {
         match self {
             Self::Baseline => Goal::Baseline,
             Self::Fixed(label) => Goal::Fixed(*label),
-            Self::Taken { key, from } => match from.first(head) {
+            Self::Taken { key, from } => match from.first(sight) {
                 Some(value) => Goal::Taken { key: *key, value },
                 None => Goal::Unnamed { key: *key },
             },
@@ -69,7 +69,7 @@ impl PlannedGoal {
 
 impl Sticky {
     /// 64 bits that look random and are the same for the same value.
-    fn draw(&self, head: &RequestHead<'_>) -> Option<u64> {
-        self.by.first(head).map(|value| mix(fnv(self.salt, value.as_bytes())))
+    fn draw(&self, sight: &Sight<'_>) -> Option<u64> {
+        self.by.first(sight).map(|value| mix(fnv(self.salt, value.as_bytes())))
     }
 }

@@ -2,32 +2,31 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr2;
 use percent_encoding::percent_decode;
+
+use super::parts::{parted, parts};
 
 /// The values of the parameter of this name. A parameter without `=` has an empty one.
 pub(super) fn values<'a>(query: &'a str, name: &str) -> impl Iterator<Item = Cow<'a, [u8]>> {
-    query.split('&').filter_map(move |pair| {
-        let (raw, value) = pair.split_once('=').unwrap_or((pair, ""));
-        is(raw, name).then(|| decoded(value))
+    parts(query.as_bytes(), b'&').filter_map(move |pair| {
+        // Nothing is longer when it is decoded.
+        if pair.len() < name.len() {
+            return None;
+        }
+        let (raw, value) = parted(pair, b'=');
+        (*decoded(raw) == *name.as_bytes()).then(|| decoded(value.unwrap_or_default()))
     })
 }
 
-fn is(raw: &str, name: &str) -> bool {
-    if is_coded(raw) { *decoded(raw) == *name.as_bytes() } else { raw == name }
-}
-
 /// What stands for itself is borrowed.
-fn decoded(raw: &str) -> Cow<'_, [u8]> {
-    if !is_coded(raw) {
-        return Cow::Borrowed(raw.as_bytes());
+fn decoded(raw: &[u8]) -> Cow<'_, [u8]> {
+    if memchr2(b'%', b'+', raw).is_none() {
+        return Cow::Borrowed(raw);
     }
     // A % without two digits stands for itself.
-    let spaced: Vec<u8> = raw.bytes().map(|byte| if byte == b'+' { b' ' } else { byte }).collect();
+    let spaced: Vec<u8> = raw.iter().map(|byte| if *byte == b'+' { b' ' } else { *byte }).collect();
     Cow::Owned(percent_decode(&spaced).collect())
-}
-
-fn is_coded(raw: &str) -> bool {
-    raw.bytes().any(|byte| matches!(byte, b'%' | b'+'))
 }
 
 #[cfg(test)]

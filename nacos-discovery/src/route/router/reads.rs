@@ -1,20 +1,25 @@
 //! Names and tests of rules, checked and made ready.
 
-use http::{HeaderName, Method};
-use regex_lite::RegexBuilder;
+use http::{HeaderName, Method, header};
 
 use super::condition::PlannedCondition;
+use super::expression::Expression;
 use super::limits;
 use super::matcher::Matcher;
 use super::reader::Reader;
+use super::watched_headers::WatchedHeaders;
 use crate::route::error::{At, Problem};
 use crate::route::{Condition, RouteError, Subject, Test};
 
 /// A condition; `at` is its place.
-pub(super) fn condition(at: &At<'_>, condition: &Condition) -> Result<PlannedCondition, RouteError> {
+pub(super) fn condition(
+    at: &At<'_>,
+    condition: &Condition,
+    watched: &mut WatchedHeaders,
+) -> Result<PlannedCondition, RouteError> {
     let Condition { subject, test } = condition;
     let at = at.key(subject.kind());
-    let reader = reader(&at.key("name"), subject)?;
+    let reader = reader(&at.key("name"), subject, watched)?;
     let at = at.key(test.kind());
     texts(&at, subject, test)?;
     Ok(match (subject, test) {
@@ -28,15 +33,15 @@ pub(super) fn condition(at: &At<'_>, condition: &Condition) -> Result<PlannedCon
 }
 
 /// Where a value is taken from; `at` is the place of what has the subject as its key.
-pub(super) fn taken(at: &At<'_>, subject: &Subject) -> Result<Reader, RouteError> {
+pub(super) fn taken(at: &At<'_>, subject: &Subject, watched: &mut WatchedHeaders) -> Result<Reader, RouteError> {
     let at = at.key(subject.kind());
     match subject {
         Subject::Path | Subject::Method => Err(at.fails(Problem::NotTaken { subject: subject.kind() })),
-        _ => reader(&at, subject),
+        _ => reader(&at, subject, watched),
     }
 }
 
-fn reader(at: &At<'_>, subject: &Subject) -> Result<Reader, RouteError> {
+fn reader(at: &At<'_>, subject: &Subject, watched: &mut WatchedHeaders) -> Result<Reader, RouteError> {
     if subject.name().is_some_and(|name| name.len() > limits::NAME) {
         return Err(at.fails(Problem::TooLong { limit: limits::NAME }));
     }
@@ -49,11 +54,13 @@ fn reader(at: &At<'_>, subject: &Subject) -> Result<Reader, RouteError> {
     Ok(match subject {
         Subject::Header(name) => {
             let parsed = HeaderName::from_bytes(name.as_bytes());
-            Reader::Header(parsed.map_err(|_| at.fails(Problem::HeaderName { name: name.clone() }))?)
+            let parsed = parsed.map_err(|_| at.fails(Problem::HeaderName { name: name.clone() }))?;
+            Reader::Header(watched.watch(parsed))
         }
         Subject::Query(name) => Reader::Query(named(name, |_| false)?),
         Subject::Cookie(name) => {
-            Reader::Cookie(named(name, |c| matches!(c, '=' | ';') || c.is_whitespace() || c.is_control())?)
+            let name = named(name, |c| matches!(c, '=' | ';') || c.is_whitespace() || c.is_control())?;
+            Reader::Cookie { lines: watched.watch(header::COOKIE), name }
         }
         Subject::Tag(name) => Reader::Tag(named(name, |_| false)?),
         Subject::Path => Reader::Path,
@@ -101,19 +108,12 @@ fn matcher(at: &At<'_>, test: &Test) -> Result<Matcher, RouteError> {
     })
 }
 
-fn regex(at: &At<'_>, expression: &str) -> Result<regex_lite::Regex, RouteError> {
+fn regex(at: &At<'_>, expression: &str) -> Result<Expression, RouteError> {
     if expression.len() > limits::EXPRESSION {
         return Err(at.fails(Problem::TooLong { limit: limits::EXPRESSION }));
     }
-    let compiled = |text: &str| {
-        let refused = |error: regex_lite::Error| {
-            at.fails(Problem::Regex { expression: expression.to_owned(), reason: error.to_string() })
-        };
-        RegexBuilder::new(text).size_limit(limits::COMPILED).build().map_err(refused)
-    };
-    // Alone first: a closing bracket too many must not close the group around it.
-    compiled(expression)?;
-    compiled(&format!("^(?:{expression})$"))
+    Expression::new(expression)
+        .map_err(|error| at.fails(Problem::Regex { expression: expression.to_owned(), reason: error.to_string() }))
 }
 
 /// Methods are case-sensitive, and those of the standards are in capitals.

@@ -2,6 +2,8 @@ use std::collections::BTreeMap;
 
 use super::labels::Labels;
 use super::planned::PlannedRule;
+use super::sight::Sight;
+use super::watched_headers::WatchedHeaders;
 use super::{Goal, Miss, Route, Ways, compile};
 use crate::route::error::At;
 use crate::route::{Label, RequestHead, RouteError, RouteRules};
@@ -12,6 +14,7 @@ pub(crate) struct Router {
     rules: Vec<PlannedRule>,
     baseline: Option<Label>,
     labels: Labels,
+    watched: WatchedHeaders,
 }
 
 impl Router {
@@ -27,8 +30,9 @@ impl Router {
         if let Some(label) = &rules.baseline {
             labels.mention(&at.key("baseline"), label)?;
         }
-        let planned = compile::rules(&at.key("routes"), &rules.routes, &mut labels)?;
-        Ok(Self { rules: planned, baseline: rules.baseline.clone(), labels })
+        let mut watched = WatchedHeaders::default();
+        let planned = compile::rules(&at.key("routes"), &rules.routes, &mut labels, &mut watched)?;
+        Ok(Self { rules: planned, baseline: rules.baseline.clone(), labels, watched })
     }
 
     /// The labels that rules name. A [`Goal::Fixed`] is an index into it.
@@ -74,16 +78,18 @@ impl Router {
 
     /// Where a request goes. `draw` has 64 uniform random bits; it is asked at most once, where a share is drawn.
     pub(crate) fn route<'a>(&'a self, head: &RequestHead<'a>, draw: impl FnOnce() -> u64) -> Route<'a> {
-        match self.rules.iter().find(|rule| rule.applies(head)) {
-            Some(rule) => rule.route(head, draw),
+        let sight = Sight::new(head, &self.watched);
+        match self.rules.iter().find(|rule| rule.applies(&sight)) {
+            Some(rule) => rule.route(&sight, draw),
             None => Route { rule: None, goal: Goal::Baseline, miss: Miss::Fail },
         }
     }
 
     /// All that a draw could make of a request.
     pub(crate) fn ways<'a>(&'a self, head: &RequestHead<'a>) -> Ways<'a> {
-        match self.rules.iter().find(|rule| rule.applies(head)) {
-            Some(rule) => rule.ways(head),
+        let sight = Sight::new(head, &self.watched);
+        match self.rules.iter().find(|rule| rule.applies(&sight)) {
+            Some(rule) => rule.ways(&sight),
             None => Ways { rule: None, goals: vec![(100.0, Goal::Baseline)], miss: Miss::Fail },
         }
     }
