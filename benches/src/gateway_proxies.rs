@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use examples::gateway::{Gateway, GatewayLimits};
+use examples::gateway::{Gateway, GatewayLimits, GatewayServices};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{Request, Response, StatusCode, Uri};
 use http_body_util::{Either, Empty};
@@ -42,7 +42,8 @@ pub(crate) async fn ours(instances: &[SocketAddr]) -> Result<Proxy, Failure> {
     let source = InMemoryDiscovery::new().with(SERVICE, instances.iter().copied().map(Instance::new));
     let directory = Directory::new(Arc::new(source), BalanceSettings::default());
     directory.endpoints_named("", SERVICE)?.ready().await?;
-    let router = Gateway::new(&BalanceLayer::new(directory), GatewayLimits::default()).router();
+    let services = GatewayServices::listed(SERVICE);
+    let router = Gateway::new(&BalanceLayer::new(directory), services, GatewayLimits::default()).router();
     let (listener, address) = listen().await?;
     // Ends when the proxy is dropped.
     let serving = tokio::spawn(async move {

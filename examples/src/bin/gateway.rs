@@ -2,7 +2,7 @@
 //! itself, and WebSockets.
 //!
 //! ```text
-//! cargo run -p examples --bin gateway -- --server 127.0.0.1:8848 --listen 127.0.0.1:8080
+//! cargo run -p examples --bin gateway -- --server 127.0.0.1:8848 --services order-service --listen 127.0.0.1:8080
 //! curl http://127.0.0.1:8080/order-service/orders/7
 //! ```
 #![expect(clippy::print_stdout, reason = "what it prints is what it is for")]
@@ -11,7 +11,7 @@ use std::net::SocketAddr;
 
 use clap::Parser;
 use examples::Error;
-use examples::gateway::{Gateway, GatewayLimits};
+use examples::gateway::{Gateway, GatewayLimits, GatewayServices};
 use nacos_discovery::{BalanceLayer, Discovery, DiscoveryConfig};
 
 /// Forwards requests to instances.
@@ -26,6 +26,11 @@ struct Options {
     /// The name under which the gateway itself is registered.
     #[arg(long, default_value = "gateway")]
     service: String,
+    /// The services that callers may reach, separated by commas; a name that ends with * stands for all that begin so. There is
+    /// no default. With * alone any path makes the gateway ask the registry for a service of that name, and watch it: only
+    /// for callers who are trusted. The gateway's own service is never reached.
+    #[arg(long, value_name = "NAMES")]
+    services: GatewayServices,
     #[command(flatten)]
     limits: GatewayLimits,
 }
@@ -36,7 +41,8 @@ async fn main() -> Result<(), Error> {
     let options = Options::parse();
     let config = DiscoveryConfig::builder().server_addr(&options.server).service(&options.service).build()?;
     let discovery = Discovery::new(config)?;
-    let gateway = Gateway::new(&BalanceLayer::new(&discovery), options.limits);
+    let services = options.services.without(&options.service);
+    let gateway = Gateway::new(&BalanceLayer::new(&discovery), services, options.limits);
     let serving = discovery.serve(gateway.router()).listen_on(options.listen).start().await?;
     println!("listening on {}", serving.address());
     examples::stop_signal().await?;

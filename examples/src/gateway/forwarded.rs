@@ -3,28 +3,32 @@ use std::net::IpAddr;
 use http::header::{FORWARDED, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
-const FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-const FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
-const PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
-const PORT: HeaderName = HeaderName::from_static("x-forwarded-port");
-const SSL: HeaderName = HeaderName::from_static("x-forwarded-ssl");
-const PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+static FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+static FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
+static PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
+static PREFIX: HeaderName = HeaderName::from_static("x-forwarded-prefix");
+
+/// Who asks says nothing of this, and neither does the gateway.
+static UNKNOWN: [HeaderName; 3] =
+    [FORWARDED, HeaderName::from_static("x-forwarded-port"), HeaderName::from_static("x-forwarded-ssl")];
 
 /// Says who asked for what: `X-Forwarded-For`, `-Host`, `-Proto` and `-Prefix`. The gateway is taken to be the first that callers
 /// meet, so what they say themselves in these headers does not count, and goes.
-pub(super) fn add(headers: &mut HeaderMap, uri: &Uri, peer: Option<IpAddr>, service: &str) {
+pub(super) fn add(headers: &mut HeaderMap, uri: &Uri, peer: Option<IpAddr>, prefix: &str) {
     // In HTTP/2 the host stands in the URI. The instance has a host of its own.
     let host = headers.remove(HOST).or_else(|| uri.authority()?.as_str().parse().ok());
-    for name in [FORWARDED, PORT, SSL] {
+    let claimed: Vec<HeaderName> = headers.keys().filter(|name| UNKNOWN.contains(name)).cloned().collect();
+    for name in claimed {
         headers.remove(name);
     }
-    set(headers, FOR, peer.and_then(|peer| peer.to_string().parse().ok()));
-    set(headers, FORWARDED_HOST, host);
-    set(headers, PROTO, Some(HeaderValue::from_static("http")));
-    set(headers, PREFIX, format!("/{service}").parse().ok());
+    headers.reserve(4);
+    set(headers, &FOR, peer.and_then(|peer| peer.to_string().try_into().ok()));
+    set(headers, &FORWARDED_HOST, host);
+    set(headers, &PROTO, Some(HeaderValue::from_static("http")));
+    set(headers, &PREFIX, prefix.parse().ok());
 }
 
-fn set(headers: &mut HeaderMap, name: HeaderName, value: Option<HeaderValue>) {
+fn set(headers: &mut HeaderMap, name: &'static HeaderName, value: Option<HeaderValue>) {
     match value {
         Some(value) => headers.insert(name, value),
         None => headers.remove(name),

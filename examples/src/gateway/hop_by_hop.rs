@@ -3,7 +3,7 @@ use http::header::{
 };
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-const FIXED: [HeaderName; 9] = [
+static FIXED: [HeaderName; 9] = [
     CONNECTION,
     HeaderName::from_static("http2-settings"),
     HeaderName::from_static("keep-alive"),
@@ -22,9 +22,14 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     if headers.contains_key(TRANSFER_ENCODING) {
         headers.remove(CONTENT_LENGTH);
     }
+    // Most messages have nothing of the kind: one look at each name is less work than to ask for each of these.
+    let fixed: Vec<HeaderName> = headers.keys().filter(|name| FIXED.contains(name)).cloned().collect();
+    if fixed.is_empty() {
+        return;
+    }
     let takes_trailers = has_token(headers, &TE, "trailers");
     let named: Vec<HeaderName> = tokens(headers, &CONNECTION).filter_map(|token| token.parse().ok()).collect();
-    for name in named.iter().chain(&FIXED) {
+    for name in fixed.iter().chain(&named) {
         headers.remove(name);
     }
     if takes_trailers {

@@ -10,11 +10,15 @@ pub struct GatewayLimits {
     /// gets a 504. How long bodies take is not limited.
     #[arg(long = "answer-ms", value_name = "MS", default_value = "60000", value_parser = milliseconds)]
     pub answer: Duration,
+    /// How long a WebSocket may be without a byte in either direction, in milliseconds; then both of its connections are
+    /// closed. It may take half as long again.
+    #[arg(long = "tunnel-idle-ms", value_name = "MS", default_value = "600000", value_parser = milliseconds)]
+    pub tunnel_idle: Duration,
 }
 
 impl Default for GatewayLimits {
     fn default() -> Self {
-        Self { connect: Duration::from_secs(2), answer: Duration::from_secs(60) }
+        Self { connect: Duration::from_secs(2), answer: Duration::from_secs(60), tunnel_idle: Duration::from_secs(600) }
     }
 }
 

@@ -14,6 +14,12 @@ pub enum Refusal {
     /// What the path names cannot be the name of a service.
     #[error("the path begins with what is no name of a service")]
     BadName,
+    /// The service is none of those that callers may reach.
+    #[error("no service of this name is served here")]
+    NotServed,
+    /// The service is the gateway itself.
+    #[error("the gateway does not call itself")]
+    Itself,
     /// The instance changed the protocol without being asked to, or to another one.
     #[error("the instance speaks another protocol than was asked for")]
     Protocol,
@@ -48,11 +54,13 @@ fn words(error: &BalanceError) -> String {
 }
 
 impl Refusal {
-    /// The status that the caller gets: 404 or 400 for a path that names no service, 400 for a body that breaks off, 503 if
-    /// nobody takes the request, 504 if nobody answered in time, 502 if whoever was asked failed.
+    /// The status that the caller gets: 404 or 400 for a path that names no service that may be reached, 508 for the gateway
+    /// itself, 400 for a body that breaks off, 503 if nobody takes the request, 504 if nobody answered in time, 502 if whoever
+    /// was asked failed.
     pub const fn status(&self) -> StatusCode {
         match self {
-            Self::NoService => StatusCode::NOT_FOUND,
+            Self::NoService | Self::NotServed => StatusCode::NOT_FOUND,
+            Self::Itself => StatusCode::LOOP_DETECTED,
             Self::BadName | Self::BadBody(_) => StatusCode::BAD_REQUEST,
             Self::Protocol => StatusCode::BAD_GATEWAY,
             Self::Balance(error) => error.status(),

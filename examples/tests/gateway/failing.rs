@@ -45,6 +45,29 @@ async fn gw5_who_cannot_be_served_gets_a_status_and_a_reason_and_no_address() {
 }
 
 #[tokio::test]
+async fn only_the_services_that_are_listed_are_asked_for_and_never_the_gateway_itself() {
+    let (instance, _serving) = serve(Router::new().route("/x", get(|| async { "here" }))).await;
+    let world = World::before([instance]).await;
+    let known = || world.directory.services().len();
+    for (path, status, reason) in [
+        ("order_service.v2/x", StatusCode::NOT_FOUND, "no service of this name"),
+        ("unknown/x", StatusCode::NOT_FOUND, "no service of this name"),
+        ("orders2/x", StatusCode::NOT_FOUND, "no service of this name"),
+        ("%6Frders/x", StatusCode::BAD_REQUEST, "no name of a service"),
+        ("unknown:80/x", StatusCode::NOT_FOUND, "no service of this name"),
+        ("gateway/orders/x", StatusCode::LOOP_DETECTED, "does not call itself"),
+        ("gateway:80/orders/x", StatusCode::LOOP_DETECTED, "does not call itself"),
+    ] {
+        let (seen, text) = answer(&format!("http://{}/{path}", world.address)).await;
+        assert_eq!(seen, status, "/{path}: {text}");
+        assert!(text.contains(reason), "/{path}: {text}");
+        assert_eq!(known(), 0, "/{path}: nobody is asked");
+    }
+    assert_eq!(answer(&world.uri("/x")).await, (StatusCode::OK, "here".to_owned()));
+    assert_eq!(known(), 1);
+}
+
+#[tokio::test]
 async fn gw5_an_answer_has_to_come_in_time_once_the_request_has_been_sent() {
     let limits = GatewayLimits { answer: Duration::from_millis(300), ..GatewayLimits::default() };
     let app = Router::new()

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use examples::gateway::{Gateway, GatewayLimits};
+use examples::gateway::{Gateway, GatewayLimits, GatewayServices};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -24,6 +24,7 @@ const FREE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOS
 /// The gateway, which ends with this.
 pub(crate) struct World {
     pub(crate) address: SocketAddr,
+    pub(crate) directory: Directory,
     serving: AbortHandle,
 }
 
@@ -36,9 +37,10 @@ impl World {
     pub(crate) async fn with(limits: GatewayLimits, instances: impl IntoIterator<Item = SocketAddr>) -> Self {
         let source = InMemoryDiscovery::new().with(SERVICE, instances.into_iter().map(Instance::new));
         let directory = Directory::new(Arc::new(source), BalanceSettings::new(ServiceSettings::default()));
-        let router = Gateway::new(&BalanceLayer::new(directory), limits).router();
+        let services = GatewayServices::listed("Order_Service.*, orders, nobody, gateway").without("gateway");
+        let router = Gateway::new(&BalanceLayer::new(directory.clone()), services, limits).router();
         let (address, serving) = serve(router).await;
-        Self { address, serving }
+        Self { address, directory, serving }
     }
 
     /// The URI of a path of [`SERVICE`].

@@ -1,6 +1,10 @@
 //! WebSockets through the gateway.
 
+use std::time::{Duration, Instant};
+
+use examples::gateway::GatewayLimits;
 use futures_util::{SinkExt, StreamExt};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
@@ -101,4 +105,60 @@ async fn an_instance_may_refuse_a_websocket_and_may_not_begin_one() {
         let answer = raw(world.address, if request == "plain" { &plain } else { request }).await;
         assert!(answer.starts_with("HTTP/1.1 502"), "{answer}");
     }
+}
+
+/// Both ends of a tunnel, the caller's first. Neither knows what is spoken on it.
+async fn ends(world: &World, listener: &tokio::net::TcpListener) -> (TcpStream, TcpStream) {
+    let mut caller = TcpStream::connect(world.address).await.expect("it listens");
+    let ask = format!("GET /{SERVICE}/ HTTP/1.1\r\nhost: h\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n");
+    caller.write_all(ask.as_bytes()).await.expect("it is taken");
+    let (mut instance, _) = in_time(listener.accept()).await.expect("a connection");
+    read_head(&mut instance).await;
+    let agreed = b"HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n";
+    instance.write_all(agreed).await.expect("it is taken");
+    assert!(read_head(&mut caller).await.starts_with("HTTP/1.1 101"));
+    (caller, instance)
+}
+
+/// What comes until the end.
+async fn rest(stream: &mut TcpStream) -> String {
+    let mut rest = String::new();
+    in_time(stream.read_to_string(&mut rest)).await.expect("an end");
+    rest
+}
+
+#[tokio::test]
+async fn a_tunnel_ends_for_both_when_one_side_ends_and_the_other_stays() {
+    let (listener, address) = listen().await;
+    let world = World::before([address]).await;
+    for caller_ends in [true, false] {
+        let (caller, instance) = ends(&world, &listener).await;
+        let (mut ending, mut staying) = if caller_ends { (caller, instance) } else { (instance, caller) };
+        ending.write_all(b"the last word").await.unwrap();
+        ending.shutdown().await.unwrap();
+        assert_eq!(rest(&mut staying).await, "the last word");
+        staying.write_all(b"still here").await.unwrap();
+        // The side that stays closes nothing, and yet this ends.
+        assert_eq!(rest(&mut ending).await, "still here", "{caller_ends}");
+    }
+}
+
+#[tokio::test]
+async fn a_tunnel_ends_when_both_sides_are_silent_and_not_before() {
+    let idle = Duration::from_millis(500);
+    let (listener, address) = listen().await;
+    let world = World::with(GatewayLimits { tunnel_idle: idle, ..GatewayLimits::default() }, [address]).await;
+    let (mut caller, mut instance) = ends(&world, &listener).await;
+    let began = Instant::now();
+    while began.elapsed() < 3 * idle {
+        // Only one of them speaks.
+        instance.write_all(b"tick").await.unwrap();
+        let mut told = [0; 4];
+        in_time(caller.read_exact(&mut told)).await.unwrap();
+        assert_eq!(&told, b"tick");
+    }
+    let silent = Instant::now();
+    assert_eq!(rest(&mut caller).await, "");
+    assert!(silent.elapsed() > idle / 2, "{:?}", silent.elapsed());
+    assert_eq!(rest(&mut instance).await, "");
 }
