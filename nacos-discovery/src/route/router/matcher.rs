@@ -8,7 +8,7 @@ pub(super) enum Matcher {
     Any(Vec<String>),
     Prefix(String),
     /// Of the whole value.
-    Regex(Expression),
+    Regex(Box<Expression>),
     Present,
 }
 

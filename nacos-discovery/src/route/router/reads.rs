@@ -103,7 +103,7 @@ fn matcher(at: &At<'_>, test: &Test) -> Result<Matcher, RouteError> {
             Matcher::Any(texts)
         }
         Test::Prefix(text) => Matcher::Prefix(text.clone()),
-        Test::Regex(expression) => Matcher::Regex(regex(at, expression)?),
+        Test::Regex(expression) => Matcher::Regex(Box::new(regex(at, expression)?)),
         Test::Present => Matcher::Present,
     })
 }
