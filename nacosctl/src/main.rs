@@ -5,6 +5,7 @@ mod cli;
 mod commands;
 mod doctor;
 mod failure;
+mod input;
 mod output;
 mod registry;
 mod request_args;

@@ -1,10 +1,10 @@
 //! The registry that the command line names.
 
-use std::{fs, io, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use nacos_client::{ClientConfig, Credentials, NamingService, Protocol, ServiceKey, Timeouts, maintain::Maintain};
 
-use crate::{cli::Common, failure::Failure};
+use crate::{cli::Common, failure::Failure, input};
 
 /// How long leaving may take.
 const GOODBYE: Duration = Duration::from_secs(2);
@@ -93,10 +93,13 @@ impl Registry {
     }
 }
 
+/// In bytes, its line break included.
+const LONGEST_PASSWORD: u64 = 64 * 1024;
+
 /// The content of a file, or of the standard input, without its last line break.
 fn password(file: &Path) -> Result<String, Failure> {
-    let read = if file == Path::new("-") { io::read_to_string(io::stdin()) } else { fs::read_to_string(file) };
-    let text = read.map_err(|error| Failure::Usage(format!("--password-file {}: {error}", file.display())))?;
+    let text = input::text(file, LONGEST_PASSWORD)
+        .map_err(|error| Failure::Usage(format!("--password-file {}: {error}", file.display())))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }

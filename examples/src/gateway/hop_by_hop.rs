@@ -19,13 +19,13 @@ static FIXED: [HeaderName; 9] = [
 /// says so: gRPC asks for it, and without it HTTP/1.1 loses them. A length beside a coding is none: the body ends where the
 /// coding says so.
 pub(super) fn strip(headers: &mut HeaderMap) {
-    if headers.contains_key(TRANSFER_ENCODING) {
-        headers.remove(CONTENT_LENGTH);
-    }
     // Most messages have nothing of the kind: one look at each name is less work than to ask for each of these.
     let fixed: Vec<HeaderName> = headers.keys().filter(|name| FIXED.contains(name)).cloned().collect();
     if fixed.is_empty() {
         return;
+    }
+    if headers.contains_key(TRANSFER_ENCODING) {
+        headers.remove(CONTENT_LENGTH);
     }
     let takes_trailers = has_token(headers, &TE, "trailers");
     let named: Vec<HeaderName> = tokens(headers, &CONNECTION).filter_map(|token| token.parse().ok()).collect();

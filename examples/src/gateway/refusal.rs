@@ -54,9 +54,9 @@ fn words(error: &BalanceError) -> String {
 }
 
 impl Refusal {
-    /// The status that the caller gets: 404 or 400 for a path that names no service that may be reached, 508 for the gateway
-    /// itself, 400 for a body that breaks off, 503 if nobody takes the request, 504 if nobody answered in time, 502 if whoever
-    /// was asked failed.
+    /// The status that the caller gets: 404 or 400 for a path that names no service that may be reached, 400 for a body that
+    /// breaks off, 508 for the gateway itself, 503 if nobody takes the request, 504 if nobody answered in time, 502 if
+    /// whoever was asked failed.
     pub const fn status(&self) -> StatusCode {
         match self {
             Self::NoService | Self::NotServed => StatusCode::NOT_FOUND,

@@ -1,6 +1,5 @@
 //! Rules of routing: whether they can be used, and what they would do.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,6 +11,7 @@ use super::listed;
 use crate::{
     cli::{self, Routes},
     failure::{Done, Failure},
+    input,
     output::{Output, Row, Tone},
     registry::Registry,
 };
@@ -118,15 +118,13 @@ fn unusable(error: RouteError) -> Failure {
     Failure::Usage(error.to_string())
 }
 
+/// Of a file of requests, in bytes.
+const MOST_REQUESTS: u64 = 64 * 1024 * 1024;
+
 /// The requests of a file, one a line.
 fn requests(file: &Path) -> Result<Vec<RecordedRequest>, Failure> {
-    let mut text = String::new();
-    let read = if file == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text)
-    } else {
-        std::fs::File::open(file).and_then(|mut open| open.read_to_string(&mut text))
-    };
-    read.map_err(|error| Failure::Usage(format!("{}: cannot be read: {error}", file.display())))?;
+    let text = input::text(file, MOST_REQUESTS)
+        .map_err(|error| Failure::Usage(format!("{}: cannot be read: {error}", file.display())))?;
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let requests = lines.map(|(index, line)| {
         let told = |error| Failure::Usage(format!("{}:{}: {error}", file.display(), index + 1));

@@ -32,6 +32,12 @@ impl RecordedRequest {
     ///
     /// If it is none, or has other keys, or no request can have these values.
     pub fn from_json(text: &str) -> Result<Self, RecordedRequestError> {
+        // A list would be taken for the values of the keys in their order.
+        if !text.trim_start().starts_with('{') {
+            return Err(RecordedRequestError {
+                reason: "a request is a JSON object, such as {\"uri\": \"/orders\"}".to_owned(),
+            });
+        }
         serde_json::from_str(text).map_err(|error| RecordedRequestError { reason: error.to_string() })
     }
 
@@ -55,7 +61,7 @@ impl<B> From<&Request<B>> for RecordedRequest {
 
 /// As it is written.
 #[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a request with method, uri, headers and tags, each of which may be left out")]
 struct Written {
     #[serde(default = "get")]
     method: String,
@@ -68,7 +74,7 @@ struct Written {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "the value of a header is a text or a list of texts")]
 enum Values {
     One(String),
     Several(Vec<String>),

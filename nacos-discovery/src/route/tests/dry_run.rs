@@ -122,7 +122,10 @@ fn recorded_requests_are_read_and_written() {
     let written = serde_json::to_string(&RecordedRequest::from(&request)).expect("JSON");
     assert_eq!(written, r#"{"method":"GET","uri":"/orders?x=1","headers":{"x-a":"1"},"tags":{"t":"2"}}"#);
     for (line, expected) in [
-        ("", "EOF while parsing a value at line 1 column 0"),
+        ("", "a request is a JSON object, such as {\"uri\": \"/orders\"}"),
+        ("[]", "a request is a JSON object"),
+        ("7", "a request is a JSON object"),
+        (r#"{"headers":{"a":7}}"#, "the value of a header is a text or a list of texts"),
         (r#"{"method":"G T"}"#, "\"G T\" is no method"),
         (r#"{"uri":"a b"}"#, "\"a b\" is no URI: invalid uri character"),
         (r#"{"headers":{"a b":"c"}}"#, "\"a b\" cannot be the name of a header"),
