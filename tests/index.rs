@@ -23,7 +23,7 @@ const REQUIRED: &str = "
     RB2 RB3 RB4 RB5
     EX1 EX2 EX3
     AD1 AD2 AD3 AD4 AD5 AD6 AD7 AD8
-    PR1 GW1 GW2 GW3 GW4 GW5 GW6";
+    PR1 GW1 GW2 GW3 GW4 GW5 GW6 GW7";
 
 /// A line of the index and what it says shows it.
 #[derive(Debug, Default, PartialEq)]

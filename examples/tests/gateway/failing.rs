@@ -45,7 +45,7 @@ async fn gw5_who_cannot_be_served_gets_a_status_and_a_reason_and_no_address() {
 }
 
 #[tokio::test]
-async fn only_the_services_that_are_listed_are_asked_for_and_never_the_gateway_itself() {
+async fn gw7_only_the_services_that_are_listed_are_asked_for_and_never_the_gateway_itself() {
     let (instance, _serving) = serve(Router::new().route("/x", get(|| async { "here" }))).await;
     let world = World::before([instance]).await;
     let known = || world.directory.services().len();
