@@ -190,6 +190,9 @@ async fn sc20_a_host_that_the_layer_writes_is_what_the_client_writes_by_itself()
     };
     assert_eq!(host(&layer, plain()).await, "-", "it is left to the client");
     assert_eq!(host(&writing, plain()).await, address.to_string());
+    let mut http2 = plain();
+    *http2.version_mut() = http::Version::HTTP_2;
+    assert_eq!(host(&writing, http2).await, "-", "HTTP/2 has none");
     let mut own = plain();
     own.headers_mut().insert(HOST, HeaderValue::from_static("shop.example"));
     assert_eq!(host(&writing, own).await, "shop.example", "the caller's own stays");

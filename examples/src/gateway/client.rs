@@ -12,5 +12,6 @@ pub(super) type Client = RetryNext<Balance<Patient<Instances<Sent<ReplayBody<Bod
 
 pub(super) fn client(balance: &BalanceLayer, limits: GatewayLimits) -> Client {
     let instances = Instances::new(limits.connect);
-    RetryNextLayer::above(balance).layer(balance.layer(Patient::new(instances, limits.answer)))
+    let balance = balance.clone().writing_host();
+    RetryNextLayer::above(&balance).layer(balance.layer(Patient::new(instances, limits.answer)))
 }

@@ -1,5 +1,5 @@
-use http::Request;
 use http::header::HOST;
+use http::{Request, Version};
 use tracing::{Level, Span, trace_span};
 
 use super::observe::{Completed, Observer};
@@ -39,7 +39,8 @@ impl Aimed {
         };
         let span = self.span(endpoints, &picked, route.as_ref());
         rewrite(request, self.form, picked.target(), endpoints);
-        if self.writes_host {
+        // HTTP/2 says it otherwise.
+        if self.writes_host && request.version() != Version::HTTP_2 {
             add(request, HOST, picked.endpoint().host().cloned());
         }
         self.observer.selected(picked.endpoint());

@@ -138,8 +138,8 @@ impl BalanceLayer {
     /// Writes the `Host` header of the instance into requests that have none; default is to leave it to the client below. It
     /// is the same on the wire, but made once for each instance, which saves a client like hyper-util's much of its work.
     ///
-    /// For clients that speak HTTP/1.1 and follow no redirects: another host would be asked by this name, and in HTTP/2 the
-    /// header would stand beside what says the same. [`crate::HostHeader::Service`] counts more.
+    /// For clients that follow no redirects, as another host would be asked by this name, and that speak HTTP/1.1 unless the
+    /// version of the request is HTTP/2, which has no such header. [`crate::HostHeader::Service`] counts more.
     #[must_use]
     pub fn writing_host(self) -> Self {
         self.changed(|shared| shared.writes_host = true)
