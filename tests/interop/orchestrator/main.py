@@ -210,7 +210,9 @@ def make_server(name, directory, cache):
 def run_server(name, peers, cache, directory, table):
     """One server and all its peers: first each peer alone (all at the same time), then together."""
     server = make_server(name, directory, cache)
-    pairs = [Pair(peer, 10 + number, server) for number, peer in enumerate(peers)]
+    # Servers are run at the same time, and some instances listen: no two pairs may have the same addresses.
+    first = 10 + len(PEERS) * list(SERVERS).index(name)
+    pairs = [Pair(peer, number, server) for number, peer in enumerate(peers, first)]
     try:
         began = time.monotonic()
         server.start()
