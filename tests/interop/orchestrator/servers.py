@@ -155,8 +155,9 @@ class OurServer(Server):
         if arguments:
             self.push_limit_ms = 2000
         if user:
-            # Its tokens end with it, and some SDKs ask for another one only when the life of theirs is over.
-            self.arguments += ["--auth-user", user[0], "--token-seconds", "20"]
+            # Its tokens end with it, and some SDKs ask for another one only when the life of theirs is over. Java's looks every 5 s whether a tenth of
+            # that is left: with less than 50 s it would now and then have none that is good.
+            self.arguments += ["--auth-user", user[0], "--token-seconds", "60"]
             # Java's log in again after a denial, but only once a minute.
             self.restart_s = 120
 
