@@ -156,8 +156,8 @@ class OurServer(Server):
             self.push_limit_ms = 2000
         if user:
             # Its tokens end with it, and some SDKs ask for another one only when the life of theirs is over. Java's looks every 5 s whether a tenth of
-            # that is left: with less than 50 s it would now and then have none that is good.
-            self.arguments += ["--auth-user", user[0], "--token-seconds", "60"]
+            # that is left: with little more than 50 s it would now and then have none that is good.
+            self.arguments += ["--auth-user", user[0], "--token-seconds", "80"]
             # Java's log in again after a denial, but only once a minute.
             self.restart_s = 120
 
