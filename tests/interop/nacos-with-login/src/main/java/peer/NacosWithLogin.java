@@ -107,11 +107,13 @@ public class NacosWithLogin {
             if (!username.equals("nacos") || !password.equals("nacos")) {
                 return ResponseEntity.status(403).body("unknown user!");
             }
+            String token = users.grant();
             Map<String, Object> answer = new LinkedHashMap<>();
-            answer.put("accessToken", users.grant());
+            answer.put("accessToken", token);
             answer.put("tokenTtl", users.seconds);
             answer.put("globalAdmin", true);
-            return ResponseEntity.ok(answer);
+            // The console of Nacos answers so, too: it shows how it wants to be shown the token.
+            return ResponseEntity.ok().header("Authorization", "Bearer " + token).body(answer);
         }
     }
 
