@@ -3,6 +3,8 @@ use std::net::IpAddr;
 use http::header::{FORWARDED, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
+use super::hop_by_hop::present;
+
 static FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 static FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host");
 static PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto");
@@ -17,8 +19,7 @@ static UNKNOWN: [HeaderName; 3] =
 pub(super) fn add(headers: &mut HeaderMap, uri: &Uri, peer: Option<IpAddr>, prefix: &str) {
     // In HTTP/2 the host stands in the URI. The instance has a host of its own.
     let host = headers.remove(HOST).or_else(|| uri.authority()?.as_str().parse().ok());
-    let claimed: Vec<HeaderName> = headers.keys().filter(|name| UNKNOWN.contains(name)).cloned().collect();
-    for name in claimed {
+    for name in present(headers, &UNKNOWN) {
         headers.remove(name);
     }
     headers.reserve(4);

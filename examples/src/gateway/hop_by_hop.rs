@@ -19,8 +19,7 @@ static FIXED: [HeaderName; 9] = [
 /// says so: gRPC asks for it, and without it HTTP/1.1 loses them. A length beside a coding is none: the body ends where the
 /// coding says so.
 pub(super) fn strip(headers: &mut HeaderMap) {
-    // Most messages have nothing of the kind: one look at each name is less work than to ask for each of these.
-    let fixed: Vec<HeaderName> = headers.keys().filter(|name| FIXED.contains(name)).cloned().collect();
+    let fixed = present(headers, &FIXED);
     if fixed.is_empty() {
         return;
     }
@@ -35,6 +34,12 @@ pub(super) fn strip(headers: &mut HeaderMap) {
     if takes_trailers {
         headers.insert(TE, HeaderValue::from_static("trailers"));
     }
+}
+
+/// Those of some headers that are there. Most messages have none of them: one look at each of theirs is less work than to ask
+/// for each of these.
+pub(super) fn present(headers: &HeaderMap, names: &[HeaderName]) -> Vec<HeaderName> {
+    headers.keys().filter(|name| names.contains(name)).cloned().collect()
 }
 
 /// Says of what is about the next connection, if it is one of HTTP/1.1, that it is.

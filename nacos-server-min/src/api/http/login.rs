@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{OriginalUri, Request, State};
+use axum::extract::{Request, State};
 use axum::http::{Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -58,7 +58,7 @@ async fn log_in(State(context): State<Shared>, params: Params) -> Response {
 pub(super) async fn users_only(State(context): State<Shared>, request: Request, next: Next) -> Response {
     let Some(guard) = context.guard.as_ref() else { return next.run(request).await };
     let (head, body) = request.into_parts();
-    let path = head.extensions.get::<OriginalUri>().map_or_else(|| head.uri.path(), |uri| uri.0.path());
+    let path = params::asked_path(&head.extensions, &head.uri);
     if is_open(&head.method, path) {
         return next.run(Request::from_parts(head, body)).await;
     }

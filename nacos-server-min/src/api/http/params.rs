@@ -3,8 +3,8 @@ use std::collections::hash_map::Entry;
 
 use axum::body::Body;
 use axum::extract::{FromRequest, OriginalUri, Request};
-use axum::http::header;
 use axum::http::request::Parts;
+use axum::http::{Extensions, Uri, header};
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
@@ -147,9 +147,13 @@ pub(super) async fn form(head: &Parts, mut body: Body) -> Result<Bytes, NoForm> 
 
 /// The answer to a form that is too large.
 pub(super) fn too_large(head: &Parts) -> Response {
-    let path = head.extensions.get::<OriginalUri>().map_or_else(|| head.uri.path(), |uri| uri.0.path());
     let message = format!("a form of more than {MAX_FORM} bytes is not read");
-    reply::error_page(413, "Payload Too Large", &message, path)
+    reply::error_page(413, "Payload Too Large", &message, asked_path(&head.extensions, &head.uri))
+}
+
+/// The path that was asked for, before routers took anything off it.
+pub(super) fn asked_path<'a>(extensions: &'a Extensions, uri: &'a Uri) -> &'a str {
+    extensions.get::<OriginalUri>().map_or(uri, |original| &original.0).path()
 }
 
 fn content_type(head: &Parts) -> &str {

@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::extract::{FromRequest, OriginalUri, Request};
+use axum::extract::{FromRequest, Request};
 use axum::response::Response;
 use nacos_proto::grpc::Instance as WireInstance;
 use nacos_proto::param::{self, ParamError};
 
 use crate::api::http::api_error::{ApiError, mistyped};
 use crate::api::http::caller::Caller;
-use crate::api::http::params::Params;
+use crate::api::http::params::{Params, asked_path};
 use crate::api::http::reply::{self, Refusal};
 use crate::api::http::{DEFAULT_GROUP, DEFAULT_NAMESPACE, values};
 use crate::context::Context;
@@ -38,8 +38,7 @@ impl FromRequest<Arc<Context>> for Form {
     type Rejection = Response;
 
     async fn from_request(request: Request, context: &Arc<Context>) -> Result<Self, Response> {
-        let original = request.extensions().get::<OriginalUri>().map(|uri| uri.0.path().to_owned());
-        let path = original.unwrap_or_else(|| request.uri().path().to_owned());
+        let path = asked_path(request.extensions(), request.uri()).to_owned();
         let caller = Caller::of(&request);
         let params = Params::from_request(request, context).await?;
         let metadata = values::metadata(params.get("metadata").unwrap_or_default()).map_err(|text| {

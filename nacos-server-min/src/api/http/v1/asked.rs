@@ -1,13 +1,13 @@
 use std::collections::BTreeMap;
 use std::future::{Ready, ready};
 
-use axum::extract::{self, FromRequest, OriginalUri, State};
+use axum::extract::{self, FromRequest, State};
 use axum::http::Request;
 use axum::response::Response;
 use nacos_proto::param;
 
 use crate::api::http::caller::Caller;
-use crate::api::http::params::Params;
+use crate::api::http::params::{Params, asked_path};
 use crate::api::http::reply::{self, Refusal, filtered};
 use crate::api::http::service::Shared;
 use crate::api::http::{DEFAULT_GROUP, DEFAULT_NAMESPACE, values};
@@ -51,8 +51,7 @@ impl<S: Sync> FromRequest<S> for Asked {
     type Rejection = Response;
 
     async fn from_request(request: extract::Request, state: &S) -> Result<Self, Response> {
-        let original = request.extensions().get::<OriginalUri>();
-        let path = original.map_or_else(|| request.uri().path(), |OriginalUri(uri)| uri.path()).to_owned();
+        let path = asked_path(request.extensions(), request.uri()).to_owned();
         let caller = Caller::of(&request);
         Ok(Self { params: Params::from_request(request, state).await?, path, caller })
     }
